@@ -59,7 +59,7 @@ def test_a_plan_that_locks_kplan_out_is_refused(tmp_path: Path, alice: dict[str,
     assert refused.code == 3, refused
     assert "Plan would lock kplan out" in refused.err
     assert "User:alice, as which kplan runs, loses ALTER on the cluster" in refused.err
-    assert "User:alice loses CREATE, ALTER" in refused.out
+    assert "User:alice loses CREATE, DELETE, ALTER" in refused.out
     swapped = ran(tmp_path, OWN.replace('"All"', '"Alter"'), "plan", env=alice)
     assert swapped.code == 3
     assert "could not be added any more" in swapped.err
