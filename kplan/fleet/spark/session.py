@@ -95,6 +95,11 @@ class SparkSettings:
         """Whether driver and executors are on this machine."""
         return not self.remote and (not self.master or self.master.startswith(_LOCAL))
 
+    @property
+    def starts_java(self) -> bool:
+        """Whether a command starts all of it, and is the only one at work there."""
+        return self.is_local and not self.is_joined
+
 
 @contextmanager
 def open_session(
@@ -139,7 +144,7 @@ def _start(
     if engine.master.startswith(_STANDALONE_SCHEME):
         check_reachable(engine.master)
     options = _spark_options(engine)
-    if engine.reads_little and engine.is_local:
+    if engine.reads_little:
         options = compile_quickly(options)
     java = find_java(os.environ)
     stage = (lambda _: None) if progress is None else progress.stage

@@ -153,8 +153,9 @@ def open_snapshot(
     fleet = read_fleet(options)
     begin_reading(fleet)
     ports.progress.stage("Starting Spark")
-    reads_little = not fleet.store_catalog and is_small_store(fleet.store)
-    engine = replace(choose_engine(fleet, options.engine), reads_little=reads_little)
+    engine = choose_engine(fleet, options.engine)
+    if engine.starts_java and not fleet.store_catalog:
+        engine = replace(engine, reads_little=is_small_store(fleet.store))
     with open_session(engine, ports.progress, options.command) as spark:
         store = open_store(spark, fleet)
         runs = store.runs()
