@@ -1,3 +1,6 @@
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -71,6 +74,18 @@ def test_java_compiles_quickly_for_little_data_unless_the_user_says_otherwise() 
         command = spark_command(Path("java"), Path("/spark"), compile_quickly(options), {})
         levels = [each for each in command if each.startswith("-XX:TieredStopAtLevel=")]
         assert levels[-1] == f"-XX:TieredStopAtLevel={last}"  # Java takes the last one
+
+
+def test_java_that_compiles_quickly_has_as_much_room_for_it_as_any_other() -> None:
+    java = find_java(os.environ)
+    rooms = []
+    for options in ({}, compile_quickly({})):
+        own = options.get("spark.driver.extraJavaOptions", "").split()
+        command = [str(java), *own, "-XX:+PrintFlagsFinal", "-version"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        rooms += re.findall(r"ReservedCodeCacheSize += (\d+)", told)
+    usual, quick = map(int, rooms)
+    assert quick >= usual
 
 
 def test_a_store_is_small_while_its_files_are_few_bytes(tmp_path: Path) -> None:
