@@ -12,7 +12,7 @@ from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import Refusal
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, Change, ObjectKey
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class OwnedObject:
     `prevent_destroy` after its block is gone. `is_pending` marks an acknowledged change that not
     every broker served yet. `declared_at` is `file:line` of the block. `provider` is the key of
     the connection to its cluster, as in `Resource`. `others` are the further addresses that
-    declare it: it is deleted with the last of them.
+    declare it: it is deleted with the last of them. `sensitive` are the paths in `value` that were
+    declared as sensitive, which are never shown.
     """
 
     address: Address
@@ -35,6 +36,7 @@ class OwnedObject:
     declared_at: str = ""
     provider: str = ""
     others: tuple[Address, ...] = ()
+    sensitive: frozenset[Path] = frozenset()
 
     @property
     def addresses(self) -> tuple[Address, ...]:
@@ -254,6 +256,7 @@ def _owned_object(
         else "",
         provider=change.provider,
         others=change.others,
+        sensitive=change.sensitive,
     )
 
 

@@ -146,11 +146,11 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     """Compare configuration, state and clusters, and compute the changes in order.
 
     Nothing is planned from a kind that was not read in full, and nothing is deleted that the state
-    does not own (design laws 2 and 3). Targets narrow the result and never add to it. Clusters know
-    nothing of each other: the batches of one follow those of another.
+    does not own (design laws 2 and 3). Targets only narrow the plan. Clusters are planned in turn.
     """
     made = plan_changes(request, snapshots, kinds, request_size(request))
-    return with_checksum(replace(made, drift=find_all_drift(request.state, snapshots, kinds)))
+    drift = find_all_drift(request.state, snapshots, kinds, request.resources)
+    return with_checksum(replace(made, drift=drift))
 
 
 def plan_changes(

@@ -111,7 +111,7 @@ def _is_plain(resource: Resource, held: OwnedObject | None) -> bool:
         return False
     if held is None:
         return True
-    is_same = held.identity == resource.identity and not held.others
+    is_same = held.identity == resource.identity and not held.others and not held.sensitive
     return is_same and (held.value is resource.value or held.value == resource.value)
 
 

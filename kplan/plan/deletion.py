@@ -83,7 +83,7 @@ def _delete_change(
         None,
         reason=reason,
         uid=(live.uid or owned.uid) if live else "",
-        sensitive=secret_paths(kind.schema),
+        sensitive=owned.sensitive | secret_paths(kind.schema),
         is_protected=owned.is_protected,
         previous=owned.address if owned.address != address else None,
         adds_first=bool(request.adds_first) and isinstance(before, Acl),

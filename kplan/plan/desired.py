@@ -343,6 +343,7 @@ def _build_change(
     before, after = pair
     moved = owned is not None and owned.address != resource.address
     sensitive = resource.sensitive | secret_paths(kind.schema)
+    hidden = sensitive if owned is None else sensitive | owned.sensitive
     return Change(
         resource.address,
         kind.name,
@@ -350,7 +351,7 @@ def _build_change(
         action,
         before,
         after,
-        attributes=() if before is None else attribute_changes(kind, before, after, sensitive),
+        attributes=() if before is None else attribute_changes(kind, before, after, hidden),
         reason=_reason(
             action, owned, live, is_moved=moved, is_edited=_is_edited(kind, owned, after)
         ),

@@ -10,7 +10,7 @@ from kplan.kinds.schema import secret_paths
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action, AttributeChange, Change, Reason
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, Resource
 from kplan.model.state import LiveObject, OwnedObject, Snapshot, State
 from kplan.plan.diff import attribute_changes
 
@@ -35,15 +35,34 @@ def find_drift(
 
 
 def find_all_drift(
-    state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
+    state: State,
+    snapshots: Mapping[str, Snapshot],
+    kinds: Sequence[ResourceKind],
+    resources: Iterable[Resource] = (),
 ) -> tuple[Change, ...]:
-    """Compare the owned objects with all clusters, in order of address; see `find_drift`."""
+    """Compare the owned objects with all clusters, in order of address; see `find_drift`.
+
+    What any of the resources declares as sensitive is hidden, though the state knows nothing of it.
+    """
+    state = _hide_declared(state, resources)
     found = [
         replace(change, provider=provider) if provider else change
         for provider, snapshot in snapshots.items()
         for change in find_drift(state.for_provider(provider), snapshot, kinds)
     ]
     return tuple(sorted(found, key=lambda each: each.address.sort_key))
+
+
+def _hide_declared(state: State, resources: Iterable[Resource]) -> State:
+    """Add the paths that are declared as sensitive to those that the state knows."""
+    declared = {each.key: each.sensitive for each in resources if each.sensitive}
+    if not declared:
+        return state
+    owned = {
+        at: replace(each, sensitive=each.sensitive | declared.get(each.key, frozenset()))
+        for at, each in state.owned.items()
+    }
+    return replace(state, owned=owned)
 
 
 def unmanaged_counts(state: State, snapshot: Snapshot) -> dict[str, int]:
@@ -112,6 +131,7 @@ def _drift_change(
     pair: tuple[object, object | None],
 ) -> Change:
     before, after = pair
+    sensitive = owned.sensitive | secret_paths(kind.schema)
     return Change(
         owned.address,
         kind.name,
@@ -119,12 +139,10 @@ def _drift_change(
         action,
         before,
         after,
-        attributes=()
-        if after is None
-        else attribute_changes(kind, before, after, secret_paths(kind.schema)),
+        attributes=() if after is None else attribute_changes(kind, before, after, sensitive),
         reason=reason,
         uid=owned.uid,
-        sensitive=secret_paths(kind.schema),
+        sensitive=sensitive,
     )
 
 

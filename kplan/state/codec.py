@@ -3,7 +3,8 @@
 In this order: format, kplan_version, lineage, serial, cluster_id, clusters, outputs, resources,
 applied_plans if there are any, sha256. Resources are in order of address, maps in order of key,
 so that two states differ where the things they describe differ. A resource may have
-`also_declared`: further addresses of the same object, which earlier versions leave out.
+`also_declared`: further addresses of the same object, and `sensitive`: paths of values that are
+not shown. Earlier versions leave both out.
 
 Format 2 is that of several clusters: it has `clusters`, ids by key of connection, and resources may
 name their `provider`. What is about the connection without alias alone is written in format 1,
@@ -18,7 +19,7 @@ from typing import Any, cast
 
 import orjson
 
-from kplan.kinds.schema import to_stored_document
+from kplan.kinds.schema import secret_paths, to_stored_document
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError
@@ -155,6 +156,7 @@ def decode_header(data: bytes) -> StateHeader:
 def encode_owned(owned: OwnedObject) -> dict[str, object]:
     """Write one owned object."""
     kind = owned.address.kind
+    sensitive = sorted(owned.sensitive - secret_paths(type(owned.value)))
     return {
         "address": str(owned.address),
         "kind": kind,
@@ -166,6 +168,7 @@ def encode_owned(owned: OwnedObject) -> dict[str, object]:
         "declared_at": owned.declared_at,
         **({"provider": owned.provider} if owned.provider else {}),
         **({"also_declared": [str(each) for each in owned.others]} if owned.others else {}),
+        **({"sensitive": [list(each) for each in sensitive]} if sensitive else {}),
     }
 
 
@@ -187,6 +190,7 @@ def decode_owned(found: Json) -> OwnedObject:
         declared_at=found["declared_at"],
         provider=str(found.get("provider", "")),
         others=tuple(Address.parse(each) for each in found.get("also_declared", ())),
+        sensitive=frozenset(tuple(each) for each in found.get("sensitive", ())),
     )
 
 

@@ -178,7 +178,7 @@ def change_data(change: Change, declared: frozenset[str]) -> dict[str, Data]:
 def _change_values(change: Change) -> Data:
     is_new = change.action in {Action.CREATE, Action.REPLACE}
     is_swap = change.action is Action.REPLACE and change.adds_first
-    hidden = change.sensitive | {each.path for each in change.attributes if each.sensitive}
+    hidden = _hidden_paths(change)
     found: dict[str, Data] = {
         "actions": ACTIONS[change.action][:: -1 if is_swap else 1],
         "before": terraform_attributes(change.kind, change.before, hidden),
@@ -193,6 +193,11 @@ def _change_values(change: Change) -> Data:
     if change.reason in _ADOPTED or change.reason.is_import:
         found["importing"] = {"id": str(change.identity)}
     return found
+
+
+def _hidden_paths(change: Change) -> frozenset[Path]:
+    """Return what is sensitive, and what was until this change."""
+    return change.sensitive | {each.path for each in change.attributes if each.sensitive}
 
 
 def _sensitive_data(value: object | None, hidden: Iterable[Path]) -> Data:
@@ -252,15 +257,14 @@ def _addressed_values(
         if value is None:
             continue
         is_new = side == "after" and change.action in {Action.CREATE, Action.REPLACE}
+        hidden = _hidden_paths(change)
         yield (
             change.address,
             {
                 **terraform_address(change.address),
                 "schema_version": 0,
-                "values": terraform_attributes(
-                    change.kind, value, change.sensitive, has_id=not is_new
-                ),
-                "sensitive_values": sensitivity(change.sensitive),
+                "values": terraform_attributes(change.kind, value, hidden, has_id=not is_new),
+                "sensitive_values": sensitivity(hidden),
             },
         )
 

@@ -26,9 +26,11 @@ from kplan.report.document import (
     line,
     strong_span,
 )
+from kplan.report.documents.change import hide_sensitive
 from kplan.report.documents.notation import count_text, hcl_lines, hcl_text, quote_hcl
 from kplan.report.documents.plan_data import (
     TERRAFORM_VERSION,
+    sensitivity,
     terraform_address,
     terraform_attributes,
     terraform_values,
@@ -49,7 +51,9 @@ def owned_objects_document(owned: Sequence[OwnedObject]) -> Document:
 def _object_rows(owned: OwnedObject) -> Rows:
     address = owned.address
     found = {
-        name: each for name, each in to_document(owned.value).items() if each not in (None, {})
+        name: hide_sensitive(each, (name,), owned.sensitive)
+        for name, each in to_document(owned.value).items()
+        if each not in (None, {})
     }
     found["id"] = str(owned.identity)
     width = max(len(name) for name in found)
@@ -90,8 +94,8 @@ def _object_data(owned: OwnedObject) -> dict[str, Data]:
     return {
         **terraform_address(owned.address),
         "schema_version": 0,
-        "values": terraform_attributes(owned.address.kind, owned.value, frozenset()),
-        "sensitive_values": {},
+        "values": terraform_attributes(owned.address.kind, owned.value, owned.sensitive),
+        "sensitive_values": sensitivity(owned.sensitive),
         "kplan": {
             "identity": str(owned.identity),
             **({"provider": connection_name(owned.provider)} if owned.provider else {}),

@@ -36,8 +36,7 @@ def kind_of_address(address: Address) -> ResourceKind:
 def adopt_object(resource: Resource, live: LiveObject) -> OwnedObject:
     """Own a live object at the address of a resource.
 
-    What is recorded is what is live, as far as the resource is about it: the next plan shows how
-    the two differ.
+    What is live is recorded, as far as the resource is about it: the next plan shows differences.
     """
     kind = kind_of_address(resource.address)
     value, _ = kind.align(live.value, resource.value)
@@ -50,6 +49,7 @@ def adopt_object(resource: Resource, live: LiveObject) -> OwnedObject:
         declared_at=f"{resource.declared_at.file}:{resource.declared_at.line}",
         provider=resource.provider,
         others=resource.addresses[1:],
+        sensitive=resource.sensitive,
     )
 
 

@@ -120,7 +120,8 @@ def _compare(
         found = settle_journal(opened, snapshots)
         health = tuple(_topic_health(found)) if with_health else None
     managed, others = _count_objects(found.state, snapshots)
-    drift = leave_out_sent(find_all_drift(found.state, snapshots, KINDS), found.journal)
+    differences = find_all_drift(found.state, snapshots, KINDS, found.configuration.resources)
+    drift = leave_out_sent(differences, found.journal)
     drift, others = running.leave_out(drift, others)
     left = filter_drift(drift, others, ignored)
     return DriftResult(

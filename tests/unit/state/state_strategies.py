@@ -60,6 +60,9 @@ _FACTS = st.fixed_dictionaries(
         "is_protected": st.booleans(),
         "is_pending": st.booleans(),
         "declared_at": _TEXT,
+        "sensitive": st.lists(_TEXT, max_size=2).map(
+            lambda keys: frozenset(("config", each) for each in keys)
+        ),
     }
 )
 OWNED = st.builds(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import run
-from kplan.cluster.request import TopicRef
+from kplan.cluster.request import ConfigAlteration, TopicRef
 from kplan.state.file import read_state
 from kplan.state.lock import lock_state_file, note_path
 from kplan.state.lock_holder import current_holder, encode_holder
@@ -161,6 +161,37 @@ def test_a_sensitive_output_is_shown_when_it_is_named_and_stored_nowhere(
     assert desk.run("output", "pw") == '"hunter-2"\n'
     desk.write(text)
     assert "does not declare it any more" in desk.run_failing("output", "-raw", "pw")
+
+
+def test_a_value_that_was_declared_as_sensitive_is_shown_by_no_command(desk: MemoryCommand) -> None:
+    plain = (desk.folder / "main.tf").read_text()
+    desk.write(plain.replace('"86400000"', 'sensitive("91600001")'))
+    desk.run("apply", "-auto-approve")
+    desk.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "91600002"})])
+    address = 'kafka_topic.t["orders"]'
+    shown = desk.run("state", "show", address)
+    assert '"retention.ms" = (sensitive value)' in shown
+    (found,) = json.loads(desk.run("state", "show", "-json", address))
+    assert found["values"]["config"] == {"retention.ms": "(sensitive value)"}
+    assert found["sensitive_values"] == {"config": {"retention.ms": True}}
+    said = [shown, json.dumps(found), desk.run("show"), desk.run("show", "-json")]
+    said += [desk.run(*args, code=2) for args in (("drift",), ("drift", "-json"))]
+    plans = [("plan",), ("plan", "-json"), ("plan", "-destroy"), ("plan", "-destroy", "-json")]
+    said += [desk.run(*args) for args in plans]
+    desk.write(plain)
+    said += [desk.run(*args) for args in plans]
+    assert not [each for each in said if "9160000" in each]
+
+
+def test_a_value_that_is_sensitive_since_the_last_apply_is_not_shown_by_drift(
+    desk: MemoryCommand,
+) -> None:
+    desk.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "91600002"})])
+    text = (desk.folder / "main.tf").read_text()
+    desk.write(text.replace('"86400000"', 'sensitive("86400000")'))
+    said = [desk.run(*args, code=2) for args in (("drift",), ("drift", "-json"))]
+    said += [desk.run(*args) for args in (("plan",), ("plan", "-json"))]
+    assert not [each for each in said if "86400000" in each or "91600002" in each]
 
 
 SENSITIVE_TF = """variable "password" {
