@@ -16,6 +16,7 @@ from kplan.state.lock import (
     acquire_lock,
     lock_conflict,
     lock_lost_error,
+    lock_taken_error,
     run_heartbeat,
 )
 from kplan.state.lock_holder import (
@@ -207,7 +208,8 @@ class RecordLock:
         if LOCK_RECORD not in view and not self._is_written:
             return {LOCK_RECORD: encode_holder(renew_heartbeat(holder))}
         if not _is_of(view, holder):
-            raise lock_lost_error(decode_holder(view.get(LOCK_RECORD, b"")))
+            other = decode_holder(view.get(LOCK_RECORD, b""))
+            raise lock_lost_error(other) if self._is_written else lock_taken_error(other)
         return {}
 
     def confirm_write(self) -> None:
