@@ -1,5 +1,6 @@
 """Show plans, outcomes, states and drift: results on stdout, diagnostics on stderr."""
 
+import shlex
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -93,7 +94,7 @@ def save_plan(
             session.terminal.write_stderr(f"\nTo sign the plan, run:\n    {sign_command(path)}")
         session.terminal.write_stderr(
             f"\nSaved the plan to: {path}\n\nTo perform exactly these actions, run:\n    kplan "
-            f"apply {path}"
+            f"apply {shlex.quote(str(path))}"
         )
 
 

@@ -1,5 +1,6 @@
 """Signatures by SSH keys of people: `ssh-keygen -Y sign` (OpenSSH 8.2, PROTOCOL.sshsig)."""
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,7 +20,7 @@ def signature_file(path: Path) -> Path:
 
 def sign_command(path: Path) -> str:
     """Return the command that signs a file."""
-    return f"ssh-keygen -Y sign -n {NAMESPACE} -f KEY {path}"
+    return f"ssh-keygen -Y sign -n {NAMESPACE} -f KEY {shlex.quote(str(path))}"
 
 
 def find_signer(data: bytes, path: Path, signers: Path) -> str:

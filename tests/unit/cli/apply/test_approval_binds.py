@@ -336,3 +336,14 @@ def test_another_configuration_needs_another_approval(desk: MemoryCommand) -> No
     desk.write(MAIN_TF + "# the same objects\n")
     told = desk.run_failing("apply", f"-expect-checksum={approved}")
     assert "The configuration, the policies or the cluster changed" in told
+
+
+def test_the_commands_for_a_plan_file_quote_its_name(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CI", "")
+    signers = {"KPLAN_PLAN_SIGNERS": str(tmp_path / "signers")}
+    assert run(("plan", "-out=of today.kplan"), signers) == 0
+    told = desk.capture.readouterr().err
+    assert "    ssh-keygen -Y sign -n kplan -f KEY 'of today.kplan'" in told
+    assert "    kplan apply 'of today.kplan'" in told
