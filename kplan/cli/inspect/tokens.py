@@ -9,6 +9,7 @@ from kplan.cli.options import AutoApprove, InputOptions, duration_s
 from kplan.cli.query import QueryOptions, query_cluster, show_query
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
 
 EXPIRE_QUESTION = """
 Do you really want to expire token {token}?
@@ -84,7 +85,7 @@ def create(
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.workflow.inspect.tokens import create_token, token_details  # noqa: PLC0415
 
-    order = TokenRequest(owner, tuple(renewer or ()), _duration_ms("-lifetime", lifetime))
+    order = TokenRequest(owner, tuple(renewer or ()), _lifetime_ms("-lifetime", lifetime))
     facts = token_details(
         query_cluster(session, inputs, ask.provider, partial(create_token, order=order))
     )
@@ -115,7 +116,7 @@ def renew(
     """
     from kplan.workflow.inspect.tokens import renew_token  # noqa: PLC0415 - help needs it not
 
-    question = partial(renew_token, token=token, span_ms=_duration_ms("-for", span))
+    question = partial(renew_token, token=token, span_ms=_lifetime_ms("-for", span))
     until = query_cluster(session, inputs, ask.provider, question)
     return _show_expiry(session, ask, token, until, "is valid until")
 
@@ -168,6 +169,15 @@ def expire(
 def _duration_ms(option: str, span: str) -> int:
     """Read a duration; without one the brokers' default applies. Raises UsageError."""
     return int(duration_s(option, span) * 1000) if span else -1
+
+
+def _lifetime_ms(option: str, span: str) -> int:
+    """Read a duration that is not 0, for which Kafka takes its default. Raises UsageError."""
+    found = _duration_ms(option, span)
+    if found == 0:
+        hint = f"Leave {option} out for the default of the brokers."
+        raise UsageError(f"{option}={span} is no lifetime of a token.", hint)
+    return found
 
 
 def _show_expiry(session: Session, ask: QueryOptions, token: str, until: int, what: str) -> int:

@@ -31,6 +31,14 @@ def test_a_token_is_made_with_its_secret_on_stdout_alone(desk: MemoryCommand) ->
     assert made["secret"] not in desk.run("tokens", "list", "-json")
 
 
+def test_no_lifetime_is_not_the_default_one(desk: MemoryCommand) -> None:
+    desk.cluster.create_token(TokenRequest())
+    said = desk.run_failing("tokens", "create", "-lifetime=0h")
+    assert "-lifetime=0h is no lifetime of a token" in said
+    assert "Leave -for out" in desk.run_failing("tokens", "renew", "token-1", "-for=0.1ms")
+    assert len(desk.cluster.delegation_tokens()) == 1
+
+
 def test_a_token_for_another_user_is_told_as_lines(desk: MemoryCommand) -> None:
     told = desk.run("tokens", "create", "-owner=User:app")
     lines = dict(line.split(":", 1) for line in told.splitlines())
