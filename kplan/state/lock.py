@@ -124,10 +124,10 @@ def lock_lost_error(now: LockHolder | None) -> StateLockedError:
 
 
 def lock_taken_error(now: LockHolder | None) -> StateLockedError:
-    """Abort a run before its first change, as another one was faster; `now` is its holder."""
-    whose = f"Held by {now}. " if now else ""
+    """Abort a run before its first change, as another was faster; `now` holds the lock, if any."""
+    whose = f" It is held by {now}." if now else ""
     return StateLockedError(
-        f"{whose}It took the lock at the same time as this run, which changed nothing.",
+        f"Another run took the lock at the same time. This one changed nothing.{whose}",
         "Run it again, with -lock-timeout=60s to wait for the other one.",
     )
 

@@ -205,7 +205,7 @@ class RecordLock:
         holder = self._holder
         if holder is None:
             return {}  # a run that goes without a lock
-        if LOCK_RECORD not in view and not self._is_written:
+        if not self._is_written and not view:
             return {LOCK_RECORD: encode_holder(renew_heartbeat(holder))}
         if not _is_of(view, holder):
             other = decode_holder(view.get(LOCK_RECORD, b""))

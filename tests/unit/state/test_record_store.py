@@ -312,7 +312,7 @@ def test_the_first_apply_takes_the_lock_with_its_first_change() -> None:
         with first.open_journal(plan(creation("a"))):
             assert second.lock_status().is_held
         with (
-            pytest.raises(StateLockedError, match=r"^Held by apply .* changed nothing") as told,
+            pytest.raises(StateLockedError, match=r"changed nothing\. It is held by apply") as told,
             second.open_journal(plan(creation("b"))),
         ):
             pass
@@ -320,6 +320,20 @@ def test_the_first_apply_takes_the_lock_with_its_first_change() -> None:
         assert "force-unlock" not in told.value.hint
         first.write(state(serial=1))
     assert second.lock_status() == LockStatus(is_held=False)
+
+
+def test_an_apply_does_not_begin_when_another_one_has_ended_since_it_found_nothing() -> None:
+    records = MemoryRecords()
+    first, second = RecordStore(records), RecordStore(records.connect())
+    with at_once(second, current_holder("apply")):
+        with at_once(first, current_holder("apply")):
+            first.write(state(serial=1))
+        with (
+            pytest.raises(StateLockedError, match=r"This one changed nothing\.$"),
+            second.open_journal(plan(creation("b"))),
+        ):
+            pass
+    assert first.read_journal() is None
 
 
 @pytest.mark.parametrize(
