@@ -23,6 +23,7 @@ from kplan.plan.desired import (
 )
 from kplan.plan.digest import with_checksum
 from kplan.plan.drift import find_all_drift
+from kplan.plan.logger_levels import keep_logger_levels
 from kplan.plan.move import Ownership, build_ownership, check_moved_providers
 from kplan.plan.request import (
     PlanRequest,
@@ -168,9 +169,8 @@ def plan_changes(
         cluster_label(f"{owned.address.kind}/{owned.identity}", owned.provider): str(refusal)
         for owned, refusal in unanswered
     }
-    chosen = [
-        kept for each in findings.changes if (kept := _select_change(request, each)) is not None
-    ]
+    selected = (_select_change(request, each) for each in findings.changes)
+    chosen = keep_logger_levels(each for each in selected if each is not None)
     changes = tuple(sorted(chosen, key=_display_key))
     outputs = output_changes(request) if _is_fully_selected(request, findings) else ()
     batches = {

@@ -11,7 +11,7 @@ from kplan.cluster.memory import settings_controller
 from kplan.cluster.memory.faults import Call, Item
 from kplan.cluster.memory.store import Contents, MemoryConnection, apply_faults
 from kplan.cluster.request import ConfigEntry, ConfigSource, ItemResult
-from kplan.cluster.setting_keys import ResourceConfigDefinition, known_configs
+from kplan.cluster.setting_keys import ROOT_LOGGER, ResourceConfigDefinition, known_configs
 from kplan.cluster.settings import (
     BROKER_DEFAULT_MS,
     SUPPORTED_FEATURES,
@@ -182,6 +182,8 @@ class SettingRequests(MemoryConnection):
         live = {str(each.id) for each in site.brokers if each.id not in site.fenced}
         if scope is ConfigScope.LOGGER and name not in live:
             return client_refusal("CLIENT_DISCONNECTED", f"Broker {name} does not answer.")
+        if scope is ConfigScope.LOGGER and ROOT_LOGGER in own:
+            own = {**dict.fromkeys(known_configs(scope), own[ROOT_LOGGER]), **own}
         if scope is not ConfigScope.BROKER:
             return _merge_configs(scope, own, _SOURCES[scope], {})
         shared = contents.configs.get(ConfigResource(scope, ""), {})

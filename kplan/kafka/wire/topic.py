@@ -14,6 +14,7 @@ from kplan.cluster.request import (
     TopicPreview,
     TopicRef,
 )
+from kplan.cluster.setting_keys import ROOT_LOGGER
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
@@ -236,7 +237,9 @@ def config_changes(
     """Write the changes to the configs of one resource."""
     resource = messages.ALTER_CONFIGS.request.AlterConfigsResource
     entries: list[tuple[str, int, str | None]]
-    entries = [(key, _SET, value) for key, value in sorted(values.items())]
+    # Loggers go after root: a node ignores a level that a logger has already, were it root's.
+    pairs = sorted(values.items(), key=lambda pair: (pair[0] != ROOT_LOGGER, pair))
+    entries = [(key, _SET, value) for key, value in pairs]
     entries += [(key, _DELETE, None) for key in sorted(resets)]
     return resource(
         resource_type=scope,

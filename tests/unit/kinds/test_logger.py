@@ -6,8 +6,9 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.kinds.logger import Logger, LoggerKind
 from kplan.model.address import Address
 from kplan.model.diagnostic import SourceRange
-from kplan.model.plan import Action
+from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity, Resource
+from kplan.plan.logger_levels import keep_logger_levels
 from tests.apply_harness import ApplyHarness
 from tests.values import state
 
@@ -94,3 +95,38 @@ def test_the_root_logger_is_forgotten_because_kafka_refuses_to_reset_it(is_destr
     on.apply(gone)
     assert level(on.cluster, "root") == "WARN"
     assert list(on.state.owned) == ([] if is_destroy else [other.address])
+
+
+def test_a_logger_keeps_its_declared_level_when_root_changes() -> None:
+    on = ApplyHarness(MemoryCluster(), state())
+    wanted = [declared("n", Logger(1, REQUESTS, "INFO")), declared("r", Logger(1, "root", "WARN"))]
+    plan = on.plan(wanted)
+    kept, _ = sorted(plan.changes, key=lambda each: each.address.name)
+    assert (kept.action, kept.reason) == (Action.UPDATE, Reason.ADOPTED_AND_CHANGED)
+    assert kept.notes == ("set again: it may have its level from kafka_logger.r",)
+    on.apply(plan)
+    assert (level(on.cluster), level(on.cluster, "root")) == ("INFO", "WARN")
+    assert not on.plan(wanted).has_changes
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_set"),
+    [
+        (Logger(1, "kafka.request.logger", "INFO"), True),
+        (Logger(1, "kafka.requests", "INFO"), False),
+        (Logger(1, "kafka.request.logger", "WARN"), False),
+        (Logger(2, "kafka.request.logger", "INFO"), False),
+    ],
+)
+def test_only_a_logger_that_may_have_the_level_of_a_changed_one_is_set_again(
+    kept: Logger, is_set: bool
+) -> None:
+    before, after = Logger(1, "kafka.request", "INFO"), Logger(1, "kafka.request", "DEBUG")
+    moving = Change(
+        Address("kafka_logger", "a"), KIND.name, KIND.identify(after), Action.UPDATE, before, after
+    )
+    still = Change(
+        Address("kafka_logger", "b"), KIND.name, KIND.identify(kept), Action.NO_OP, kept, kept
+    )
+    _, found = keep_logger_levels([moving, still])
+    assert (found.action is Action.UPDATE) == is_set
