@@ -207,6 +207,25 @@ def test_clusters_that_only_one_run_has_are_changes_since_that_run(ask: Ask) -> 
     ]
 
 
+def test_a_comparison_names_what_the_earlier_run_could_not_read(ask: Ask) -> None:
+    declare(LOGGED.replace("NAME", "alpha") + REST.replace("prod-us", "away"))
+    ask(fleet.take_snapshot)
+    blind = max(Path("tables/runs").glob("*/*.json"), key=lambda each: each.stat().st_mtime)
+    name = json.loads(blind.read_text())["run"]
+    declare(LOGGED.replace("NAME", "alpha") + REST)
+    ask(fleet.take_snapshot)
+    found = ask(lambda o, p: fleet.compare_snapshots(o, p, name))
+    assert not found.tables[0].rows
+    away = Path("snapshots/away.jsonl").absolute()
+    assert found.notes == (
+        f"us could not be read in run {name}: {away}: No such file or directory.",
+    )
+    only_alpha = ask(
+        lambda o, p: fleet.compare_snapshots(replace(o, cluster_names=("alpha",)), p, name)
+    )
+    assert not only_alpha.notes
+
+
 def test_a_cluster_that_left_the_fleet_file_is_not_selected_and_the_hint_says_where_it_is(
     ask: Ask,
 ) -> None:

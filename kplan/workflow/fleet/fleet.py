@@ -305,7 +305,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
 
 
 def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
-    """Return the differences to an earlier run, and since when objects are unchanged."""
+    """Return the differences to an earlier run; a note says what that run could not read."""
     with open_snapshot(options, ports) as found:
         earlier = found.store.choose_run(found.runs, since)
         before = filter_clusters(options, found.store.objects(earlier))
@@ -314,7 +314,11 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
         ordered = differences.orderBy("cluster", "kind", "identity")
         title = f"Changes since run {earlier.run}"
         more = {"since": earlier.run}
-        return render_figures(title, {"changes": ordered}, (options, found), more)
+        made = render_figures(title, {"changes": ordered}, (options, found), more)
+        if options.is_explain:
+            return made
+        unread = options.make_table("unread", inventory.unread_kinds(before), figures.MAX_ROWS)
+        return replace(made, notes=(*made.notes, *unread_notes(unread, f" in run {earlier.run}")))
 
 
 def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:

@@ -132,11 +132,11 @@ def run_lineage(run: Run, taken: str, store: str) -> dict[str, str]:
     }
 
 
-def unread_notes(unread: FigureTable) -> tuple[str, ...]:
-    """Say what could not be read; in: what `inventory.unread_kinds` gives."""
+def unread_notes(unread: FigureTable, where: str = "") -> tuple[str, ...]:
+    """Say what could not be read; in: what `inventory.unread_kinds` gives, and words for where."""
     return tuple(
-        f"{cluster} could not be read: {reason}"
+        f"{cluster} could not be read{where}: {reason}"
         if kind == ALL_KINDS
-        else f"{cluster}: {kind} could not be read: {reason}"
+        else f"{cluster}: {kind} could not be read{where}: {reason}"
         for cluster, kind, reason in unread.rows
     )
