@@ -4,6 +4,7 @@ ROOT/iceberg/fleet/objects, runs, requests and logs, or these names in a namespa
 """
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -30,8 +31,9 @@ CONFLICT_ERRORS = (
 )
 _NAMESPACE = "kplan"
 """Of a catalog that is named without one."""
-_EMPTY_FOLDER = "NoSuchNamespaceException: Namespace does not exist: \n"
-"""What a catalog that is a folder says of itself before there is anything in it."""
+_EMPTY_FOLDER = re.compile(r"NoSuchNamespaceException(?::|[)]) Namespace does not exist: *(?:\n|$)")
+"""What a catalog that is a folder says of itself before there is anything in it: Spark Connect has
+the name of the exception in parentheses."""
 _PY4J_HEAD = "An error occurred while calling"
 _PARTITIONS = {"objects": ("attempt", "kind"), "requests": ("attempt",)}
 _PROPERTIES = "'format-version' = '2', 'write.spark.accept-any-schema' = 'true'"
@@ -53,7 +55,7 @@ class IcebergTables:
         try:
             spark.sql(f"SHOW NAMESPACES IN `{self._catalog}`").collect()
         except Exception as failure:
-            if _EMPTY_FOLDER not in str(failure):
+            if not _EMPTY_FOLDER.search(str(failure)):
                 raise _catalog_error(catalog, failure, spark.version) from failure
 
     def add_objects(self, objects: "DataFrame", attempt: str) -> int:

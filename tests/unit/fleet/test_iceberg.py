@@ -1,11 +1,18 @@
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from kplan.fleet import jars
-from kplan.fleet.iceberg_tables import iceberg_settings
+from kplan.fleet.iceberg_tables import IcebergTables, iceberg_settings
 from kplan.fleet.spark.session import table_settings
 from kplan.model.errors import FleetError
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 JARS = "spark.jars.packages"
+JAVA = "org.apache.iceberg.exceptions.NoSuchNamespaceException"
 
 
 def spark_is(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
@@ -34,3 +41,33 @@ def test_a_spark_that_no_iceberg_runs_on_is_told(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(FleetError, match=r"does not run on Spark 4\.3\.0") as refused:
         table_settings("iceberg", {}, {})
     assert "spark.jars=FILE" in refused.value.hint
+
+
+def spark_that_says(message: str) -> "SparkSession":
+    """Give a Spark that answers each statement with this error."""
+
+    def fail(_statement: str) -> object:
+        raise RuntimeError(message)
+
+    conf = SimpleNamespace(set=lambda *_: None)
+    return cast("SparkSession", SimpleNamespace(conf=conf, sql=fail, version="4.0.5"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f": {JAVA}: Namespace does not exist: \n\tat org.apache.iceberg.hadoop.HadoopCatalog",
+        f"({JAVA}) Namespace does not exist: \n\nJVM stacktrace:\n{JAVA}\n\tat org.apache",
+        f"({JAVA}) Namespace does not exist: ",
+    ],
+    ids=["in this process", "on Spark Connect", "on Spark Connect without stack traces"],
+)
+def test_a_folder_without_tables_is_an_empty_store(message: str) -> None:
+    IcebergTables(spark_that_says(message), "/srv/fleet")
+    IcebergTables(spark_that_says(message), "/srv/fleet", "lake.kplan")
+
+
+def test_a_catalog_that_lacks_a_namespace_which_was_named_cannot_be_used() -> None:
+    message = f"({JAVA}) Namespace does not exist: sales\n\nJVM stacktrace:\n{JAVA}"
+    with pytest.raises(FleetError, match="The catalog lake cannot be used"):
+        IcebergTables(spark_that_says(message), "/srv/fleet", "lake.kplan")
