@@ -4,16 +4,11 @@ Spark's own reader of text tells neither where a file ended nor that a packed on
 cannot begin inside of a file. What it must read is in `log_files.py`.
 """
 
-import bz2
-import gzip
-import io
-import lzma
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, get_type_hints
 
 from kplan.fleet.logs.known_end import (
     HEAD_BYTES,
@@ -24,11 +19,11 @@ from kplan.fleet.logs.known_end import (
     packed_ends,
     tail_checksum,
 )
+from kplan.fleet.logs.packed import BLOCK_BYTES, decompress, is_packed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK_BYTES = 4 << 20
 CUT, FAILED = "cut: ", "failed: "
 """How the line of a part begins that says why not all of it was read."""
 LINE_SCHEMA = "part int, line string"
@@ -37,10 +32,8 @@ MAX_LINE_BYTES, LONG_LINE = 16 << 20, b"\x01"
 request, whatever it begins with."""
 LINE_LIMIT = {"mapreduce.input.linerecordreader.line.maxlength": MAX_LINE_BYTES}
 """Of Spark's own reader, which leaves out longer lines: else it has each as a whole."""
-PACKED_SUFFIXES = (".gz", ".bz2", ".zst")
 _PRINCIPAL = re.compile(rb'rincipal\\*"?\s*(?:[=:]|\\{1,2}u003d|&#61;)')
 """What a request names whose it is with; settings that a broker prints have names with the word."""
-_PACKED_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 class LogPath(NamedTuple):
@@ -99,11 +92,6 @@ class Span(NamedTuple):
 def stamp_of(length: int, changed_ms: int, settings: str) -> str:
     """Return what differs when a log is to be looked at again."""
     return f"{length} {changed_ms} {settings}"
-
-
-def is_packed(path: str) -> bool:
-    """Whether a file is compressed, by its name."""
-    return path.endswith(PACKED_SUFFIXES)
 
 
 # ---- looking at files
@@ -167,7 +155,7 @@ def _packed_place(log: LogPath, file: BinaryIO, held: bytes) -> int:
     for place, each in packed_ends(held, log.ends):
         left, tail = each.end, b""
         file.seek(0)
-        for block in _decompress(log.path, file, []):
+        for block in decompress(log.path, file, []):
             tail = (tail + block[:left])[-HEAD_BYTES:]
             left -= min(left, len(block))
             if not left:
@@ -179,7 +167,7 @@ def _packed_place(log: LogPath, file: BinaryIO, held: bytes) -> int:
 
 def _decompress_head(path: str, file: BinaryIO) -> bytes:
     held = b""
-    for block in _decompress(path, file, []):
+    for block in decompress(path, file, []):
         held += block
         if len(held) >= HEAD_BYTES:
             break
@@ -213,7 +201,7 @@ def _packed_blocks(path: str, file: BinaryIO) -> Iterator[bytes]:
     """Return what a compressed file holds; also a last line without its end is whole."""
     failures: list[str] = []
     file.seek(0)
-    yield from _decompress(path, file, failures)
+    yield from decompress(path, file, failures)
     if not failures:
         yield b"\n"
 
@@ -300,58 +288,9 @@ def _packed_lines(span: Span) -> Iterator["pa.RecordBatch"]:
     """Read what can be read of a compressed file."""
     failures: list[str] = []
     with Path(span.path).open("rb") as file:
-        yield from _batches(span.part, _decompress(span.path, file, failures), failures)
+        yield from _batches(span.part, decompress(span.path, file, failures), failures)
     if failures:
         yield _reason(span.part, CUT + failures[0])
-
-
-def _decompress(path: str, file: BinaryIO, failures: list[str]) -> Iterator[bytes]:
-    try:
-        stream = _unpack(path, file)
-        while block := stream.read(BLOCK_BYTES):
-            yield block
-    except _PACKED_ERRORS as failure:
-        failures.append(str(failure).rstrip("."))
-    except OSError as failure:  # bz2 and Arrow have none of their own
-        if failure.errno is not None:
-            raise
-        failures.append(str(failure).rstrip("."))
-
-
-def _unpack(path: str, file: BinaryIO) -> BinaryIO:
-    if path.endswith(".gz"):
-        return cast("BinaryIO", _Gzip(file))
-    if path.endswith(".bz2"):
-        return cast("BinaryIO", bz2.open(file))
-    import pyarrow as pa  # noqa: PLC0415 - on the executor
-
-    return cast("BinaryIO", pa.CompressedInputStream(file, "zstd"))
-
-
-class _Gzip(io.RawIOBase):
-    """What a gzip file holds; unlike Python's own it gives all that is before a damage."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._codec = zlib.decompressobj(31)
-        self._is_begun = False
-
-    def read(self, size: int = -1) -> bytes:
-        """Return some bytes, none at the end; raises EOFError where the file is cut."""
-        del size  # as many as a block of the file holds
-        while True:
-            block = self._codec.unconsumed_tail or self._codec.unused_data
-            block = block or self._file.read(BLOCK_BYTES // 8)
-            if self._codec.eof:  # files that were put together, or filled up
-                self._codec, self._is_begun = zlib.decompressobj(31), False
-                block = block.lstrip(b"\0")
-            if not block:
-                if self._is_begun:
-                    raise EOFError("it ends before it is whole")
-                return b""
-            self._is_begun = True
-            if found := self._codec.decompress(block, BLOCK_BYTES):
-                return found
 
 
 def _batches(

@@ -18,7 +18,6 @@ from kplan.fleet.logs.content import (
     LogPath,
     Span,
     file_states,
-    is_packed,
     span_lines,
     stamp_of,
 )
@@ -26,6 +25,7 @@ from kplan.fleet.logs.file_names import NamedFile, escape_pattern
 from kplan.fleet.logs.known_end import UNKNOWN_END, index_ends
 from kplan.fleet.logs.layout import apply_layouts
 from kplan.fleet.logs.lines import SUM_SCHEMA, add_up, sum_lines
+from kplan.fleet.logs.packed import is_packed
 from kplan.fleet.logs.part import (
     LogPart,
     known_stamps,

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kplan.fleet.logs.content import is_packed
 from kplan.fleet.logs.known_end import UNKNOWN_END, KnownEnd
+from kplan.fleet.logs.packed import is_packed
 from kplan.fleet.logs.part import (
     NO_ROWS,
     Log,

@@ -165,15 +165,37 @@ def test_a_file_of_zeros_is_read_a_bit_at_a_time(tmp_path: Path) -> None:
 def test_the_readable_part_of_a_packed_file_is_read_and_its_damage_told(tmp_path: Path) -> None:
     text = "".join(f"line {n} {os.urandom(8).hex()}\n" for n in range(2000))
     packed = gzip.compress(text[:9].encode()) + gzip.compress(text[9:].encode()) + b"\0\0"
-    for name, held in (("x.gz", packed), ("x.bz2", bz2.compress(text.encode()))):
+    zstandard = b"".join(
+        pa.compress(each.encode(), codec="zstd", asbytes=True) for each in (text[:9], text[9:], "")
+    )
+    whole_files = {"x.gz": packed, "x.bz2": bz2.compress(text.encode()), "x.zst": zstandard}
+    for name, held in whole_files.items():
         log = tmp_path / name
         log.write_bytes(held)
         assert read(whole(log)) == (text.splitlines(keepends=True), [])
-    for held in (packed[: len(packed) // 2], packed[:-40] + b"x" * 40, packed[:-2] + b"garbage"):
-        (tmp_path / "x.gz").write_bytes(held)
-        lines, (told,) = read(whole(tmp_path / "x.gz"))
+    more = pa.compress(os.urandom(99_000).hex().encode(), codec="zstd", asbytes=True)
+    for name, held in (
+        ("x.gz", packed[: len(packed) // 2]),
+        ("x.gz", packed[:-40] + b"x" * 40),
+        ("x.gz", packed[:-2] + b"garbage"),
+        ("x.zst", zstandard + b"garbage"),
+        ("x.zst", zstandard + more[:-9]),
+    ):
+        (tmp_path / name).write_bytes(held)
+        lines, (told,) = read(whole(tmp_path / name))
         assert lines[:900] == text.splitlines(keepends=True)[:900]
         assert told.startswith("cut: ")
+
+
+def test_a_log_in_zstandard_has_the_checksum_of_what_it_held(tmp_path: Path) -> None:
+    log, packed = tmp_path / "x.log", tmp_path / "x.log.1.zst"
+    for text in ("", "a\n", "Started.\nPrincipal = a\n", "a\n" * HEAD_BYTES + "Principal = a\n"):
+        log.write_text(text)
+        packed.write_bytes(pa.compress(log.read_bytes(), codec="zstd", asbytes=True))
+        plain, found = seen(log), seen(packed)
+        assert found.failure == ""
+        assert (found.head_length, found.head) == (plain.head_length, plain.head)
+        assert found.first == plain.first
 
 
 def test_a_file_that_is_replaced_or_cut_while_it_is_read_counts_for_nothing(tmp_path: Path) -> None:
