@@ -293,6 +293,28 @@ def test_a_pattern_that_fits_nothing_is_named_and_takes_nothing_from_other_clust
     assert requests(store) == {"orders": 1}
 
 
+def test_logs_with_a_colon_in_their_name_are_read_and_hidden_ones_are_named(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    for name in ("a.log", "a.log.2026-11-01T08:00", "b.txt", "_a.log", "_b.out", ".c.out"):
+        (tmp_path / name).write_text(line(name))
+    store = Store(spark, str(tmp_path / "tables"))
+
+    def answer(*patterns: str) -> tuple[list[str], list[str]]:
+        given = [LogPatterns("eu", tuple(f"{tmp_path}/{each}" for each in patterns))]
+        files, failures = list_log_files(spark, given)
+        return [Path(each.source).name for each in files], [each.detail for _, each in failures]
+
+    assert answer("a.log*", "*.txt") == (["a.log", "a.log.2026-11-01T08:00", "b.txt"], [])
+    assert answer("a.log.*:00") == (["a.log.2026-11-01T08:00"], [])
+    for patterns in (("*.out",), ("_a.log",), (".c.out", "b.txt"), ("none:*",)):
+        found, (told,) = answer(*patterns)
+        assert told.startswith(f"Cluster eu: there is no log {tmp_path}/{patterns[0]}: ")
+        assert found == [*patterns[1:]]
+    assert ingest(store, tmp_path / "a.log*") == []
+    assert requests(store) == {"a.log": 1, "a.log.2026-11-01T08:00": 1}
+
+
 def test_logs_that_an_earlier_version_kept_count_until_they_are_read_again(
     spark: "SparkSession", tmp_path: Path
 ) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_HIDDEN = (".", "_")
+
+
 class LogPatterns(NamedTuple):
     """The files of one cluster, as patterns of Hadoop's file systems, and how they are read.
 
@@ -95,12 +98,40 @@ def _pattern_files(spark: "SparkSession", cluster: str, patterns: Sequence[str])
     """List files by name; raises FleetError where a pattern fits nothing."""
     from pyspark.errors import AnalysisException
 
+    for each in patterns:
+        if each.rpartition("/")[2].startswith(_HIDDEN):
+            raise _hidden_error(cluster, each)
     try:
-        listed = spark.read.format("binaryFile").load(list(patterns)).inputFiles()
+        listed = _input_files(spark, patterns)
     except AnalysisException as failure:
         path = (failure.getMessageParameters() or {}).get("path", "")
         detail = f"there is no log {path}" if path else failure_reason(failure)
         raise FleetError(f"Cluster {cluster}: {detail}.") from failure
     except Exception as failure:
         raise FleetError(f"Cluster {cluster}: {failure_reason(failure)}") from failure
+    if not listed:
+        raise _hidden_error(cluster, patterns[0])
     return sorted({re.sub(r"^file:/+", "file:/", each) for each in listed})
+
+
+def _input_files(spark: "SparkSession", patterns: Sequence[str]) -> list[str]:
+    """List files as Spark does; raises its errors.
+
+    Hadoop fits no pattern to the names of a folder if one of them has a colon, as where a log is
+    rotated by the hour: all of the folder are listed then, and filtered.
+    """
+    reader = spark.read.format("binaryFile")
+    try:
+        return reader.load(list(patterns)).inputFiles()
+    except Exception as failure:
+        folder, _, name = patterns[0].rpartition("/")
+        if len(patterns) > 1 or not folder or "URISyntaxException" not in str(failure):
+            raise
+        return reader.option("pathGlobFilter", name).load(folder).inputFiles()
+
+
+def _hidden_error(cluster: str, pattern: str) -> FleetError:
+    return FleetError(
+        f"Cluster {cluster}: there is no log {pattern}: Spark leaves out files whose names begin "
+        "with a point or an underscore."
+    )
