@@ -174,6 +174,7 @@ def compile_quickly(options: Mapping[str, str]) -> dict[str, str]:
     return {**options, _JAVA_OPTIONS: f"{quick} {own}".strip()}
 
 
+_LOCALES = ("LC_ALL", "LC_CTYPE", "LANG")
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
 """An option that names a garbage collector; Java does not start with two."""
 
@@ -237,6 +238,7 @@ def start_gateway(
                 command,
                 env={
                     **environ,
+                    **utf8_locale(environ),
                     "_PYSPARK_DRIVER_CONN_INFO_PATH": str(each),
                     "SPARK_HOME": str(spark_home),
                 },
@@ -256,6 +258,15 @@ def start_gateway(
             _stop_process(process, grace_s)
             if archive is not None:
                 archive.store(process.returncode, had_time=grace_s == ARCHIVE_TIMEOUT_S)
+
+
+def utf8_locale(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what Java needs in its environment to know names of files that are not ASCII.
+
+    In the locale C it cannot work in such a folder, and leaves such files out where it lists them.
+    """
+    locale = next((found for name in _LOCALES if (found := environ.get(name))), "C")
+    return {"LC_ALL": "C.UTF-8"} if locale in {"C", "POSIX"} else {}
 
 
 def spark_command(

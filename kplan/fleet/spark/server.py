@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.fleet.compat import asks_for_tokens, spark_version
 from kplan.fleet.spark.credentials import secret_options, split_secrets
-from kplan.fleet.spark.jvm import find_java, spark_command
+from kplan.fleet.spark.jvm import find_java, spark_command, utf8_locale
 from kplan.fleet.spark.session import SparkSettings, open_session, server_options, spark_home
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
@@ -146,6 +146,7 @@ def _launch_server(folder: Path, conf: Mapping[str, str], began_at: str) -> Spar
     work = (*secret_options(secret, file), *_CLASS)
     command = spark_command(java, home, shown, os.environ, work, is_brief=False)
     given = {_TOKEN_VARIABLE: token, "SPARK_HOME": str(home), "PYSPARK_PYTHON": _python(conf)}
+    given |= utf8_locale(os.environ)
     with hold_signals():
         process = _spawn_with(given, tuple(command), log)
     server = SparkServer(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.fleet.spark import jvm
-from kplan.fleet.spark.jvm import compile_quickly, find_java, spark_command
+from kplan.fleet.spark.jvm import compile_quickly, find_java, spark_command, utf8_locale
 from kplan.fleet.store import is_small_store
 from kplan.model.errors import FleetError
 
@@ -104,3 +104,17 @@ def test_a_store_of_very_many_files_is_not_small(tmp_path: Path) -> None:
     for number in range(2_001):
         (tmp_path / f"{number}.json").touch()
     assert not is_small_store(str(tmp_path))
+
+
+@pytest.mark.parametrize("given", [{}, {"LC_ALL": "C"}, {"LC_ALL": "", "LANG": "POSIX"}], ids=str)
+def test_java_knows_names_that_are_not_ascii_in_any_locale(given: dict[str, str]) -> None:
+    environ = {"PATH": os.environ["PATH"], **given}
+    java = [str(find_java(environ)), "-XshowSettings:properties", "-version"]
+    told = subprocess.run(
+        java, env={**environ, **utf8_locale(environ)}, capture_output=True, text=True, check=True
+    )
+    assert "sun.jnu.encoding = UTF-8" in told.stderr
+
+
+def test_a_locale_that_somebody_chose_is_left_alone() -> None:
+    assert utf8_locale({"LANG": "C", "LC_CTYPE": "de_DE.UTF-8"}) == {}
