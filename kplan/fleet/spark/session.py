@@ -244,6 +244,8 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": hashed,
         # The first upper() would have ICU go through all characters, for more than a second.
         "spark.sql.icu.caseMappings.enabled": "false",
+        # Hadoop has a umask of its own, by which all users of this machine may read what it writes.
+        "spark.hadoop.fs.permissions.umask-mode": _umask(),
     }
     if "spark.driver.memory" not in engine.conf:
         # Each small table that is sent to all tasks takes a page, of 8 MB in a heap of 1 GB, until
@@ -273,6 +275,13 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         **table_settings(engine.table_format, engine.conf, os.environ),
         "spark.master": engine.master or f"{_LOCAL}[*,{_MAX_FAILURES}]",
     }
+
+
+def _umask() -> str:
+    """Return the umask of this process in octal digits: it is told only where it is set."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return f"{mask:03o}"
 
 
 def table_settings(

@@ -96,3 +96,15 @@ def test_only_the_memory_of_a_heap_of_the_usual_size_is_divided_by_us(
     assert server_options({}, 1)[setting] == ours
     assert server_options({setting: "theirs"}, 1)[setting] == "theirs"
     assert setting not in server_options({"spark.driver.memory": "32g"}, 1)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_a_spark_of_this_machine_writes_files_by_the_umask_of_its_user(mask: int) -> None:
+    setting = "spark.hadoop.fs.permissions.umask-mode"
+    before = os.umask(mask)
+    try:
+        assert server_options({}, 1)[setting] == f"{mask:03o}"
+        assert server_options({setting: "002"}, 1)[setting] == "002"
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
