@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CUT, FAILED = "cut: ", "failed: "
 """How the line of a part begins that says why not all of it was read."""
+_REPLACED = f"{FAILED}it was replaced while it was read"
 LINE_SCHEMA = "part int, line string"
 MAX_LINE_BYTES, LONG_LINE = 16 << 20, b"\x01"
 """What a line may have, more than a block, and the mark of a longer one (`lines.MARK`): it is no
@@ -252,7 +253,7 @@ def _read_span(span: Span) -> Iterator["pa.RecordBatch"]:
 def _plain_lines(span: Span) -> Iterator["pa.RecordBatch"]:
     with Path(span.path).open("rb") as file:
         if head_checksum(file, span.head_length) != span.head:
-            yield _reason(span.part, f"{FAILED}it was replaced while it was read")
+            yield _reason(span.part, _REPLACED)
             return
         begin, end = span.begin, span.end
         if begin != span.start:
@@ -285,9 +286,16 @@ def _exactly(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 
 def _packed_lines(span: Span) -> Iterator["pa.RecordBatch"]:
-    """Read what can be read of a compressed file."""
+    """Read what can be read of a compressed file.
+
+    Its name may be that of the next one by now: those of logrotate have numbers.
+    """
     failures: list[str] = []
     with Path(span.path).open("rb") as file:
+        if checksum(_decompress_head(span.path, file)) != span.head:
+            yield _reason(span.part, _REPLACED)
+            return
+        file.seek(0)
         yield from _batches(span.part, decompress(span.path, file, failures), failures)
     if failures:
         yield _reason(span.part, CUT + failures[0])

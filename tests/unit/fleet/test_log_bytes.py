@@ -4,7 +4,7 @@ import bz2
 import gzip
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -65,6 +65,10 @@ def read(*spans: Span) -> tuple[list[str], list[str]]:
 def whole(path: Path) -> Span:
     state = seen(path)
     return Span(0, str(path), 0, 0, state.end, state.end, state.head_length, state.head)
+
+
+def pack_zstandard(held: bytes) -> bytes:
+    return cast("bytes", pa.compress(held, codec="zstd", asbytes=True))
 
 
 def test_a_file_that_grew_is_read_from_where_it_ended(tmp_path: Path) -> None:
@@ -165,15 +169,13 @@ def test_a_file_of_zeros_is_read_a_bit_at_a_time(tmp_path: Path) -> None:
 def test_the_readable_part_of_a_packed_file_is_read_and_its_damage_told(tmp_path: Path) -> None:
     text = "".join(f"line {n} {os.urandom(8).hex()}\n" for n in range(2000))
     packed = gzip.compress(text[:9].encode()) + gzip.compress(text[9:].encode()) + b"\0\0"
-    zstandard = b"".join(
-        pa.compress(each.encode(), codec="zstd", asbytes=True) for each in (text[:9], text[9:], "")
-    )
+    zstandard = b"".join(pack_zstandard(each.encode()) for each in (text[:9], text[9:], ""))
     whole_files = {"x.gz": packed, "x.bz2": bz2.compress(text.encode()), "x.zst": zstandard}
     for name, held in whole_files.items():
         log = tmp_path / name
         log.write_bytes(held)
         assert read(whole(log)) == (text.splitlines(keepends=True), [])
-    more = pa.compress(os.urandom(99_000).hex().encode(), codec="zstd", asbytes=True)
+    more = pack_zstandard(os.urandom(99_000).hex().encode())
     for name, held in (
         ("x.gz", packed[: len(packed) // 2]),
         ("x.gz", packed[:-40] + b"x" * 40),
@@ -191,7 +193,7 @@ def test_a_log_in_zstandard_has_the_checksum_of_what_it_held(tmp_path: Path) -> 
     log, packed = tmp_path / "x.log", tmp_path / "x.log.1.zst"
     for text in ("", "a\n", "Started.\nPrincipal = a\n", "a\n" * HEAD_BYTES + "Principal = a\n"):
         log.write_text(text)
-        packed.write_bytes(pa.compress(log.read_bytes(), codec="zstd", asbytes=True))
+        packed.write_bytes(pack_zstandard(log.read_bytes()))
         plain, found = seen(log), seen(packed)
         assert found.failure == ""
         assert (found.head_length, found.head) == (plain.head_length, plain.head)
@@ -208,6 +210,22 @@ def test_a_file_that_is_replaced_or_cut_while_it_is_read_counts_for_nothing(tmp_
     assert read(span)[1] == ["failed: it was replaced while it was read"]
     log.unlink()
     assert read(span)[1] == ["failed: No such file or directory"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("zst", pack_zstandard)]
+)
+def test_a_packed_file_that_has_the_name_of_another_by_now_is_not_read_in_its_place(
+    tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
+) -> None:
+    """As where files with numbers are rotated meanwhile."""
+    log = tmp_path / f"x.log.2.{ending}"
+    log.write_bytes(pack(b"a\n" * 5000))
+    span = whole(log)
+    log.rename(tmp_path / f"x.log.3.{ending}")
+    log.write_bytes(pack(b"b\n" * 5000))
+    assert read(span) == ([], ["failed: it was replaced while it was read"])
+    assert read(whole(log)) == (["b\n"] * 5000, [])
 
 
 def test_tasks_are_even(monkeypatch: pytest.MonkeyPatch) -> None:
