@@ -360,23 +360,21 @@ def test_a_logger_is_set_to_the_level_that_it_has_from_root_while_root_changes(
     cluster: Cluster,
 ) -> None:
     """A broker with log4j 2 ignores the level if root does not change before."""
-    name = "kafka.authorizer.logger"
+    name, other = "kafka.request.logger", "kafka.authorizer.logger"
     node = ConfigResource(ConfigScope.LOGGER, "1")
 
-    def levels() -> dict[str, str | None]:
+    def levels() -> list[str | None]:
         found = cluster.configs([node])[node]
         assert not isinstance(found, Refusal)
-        return {each: found[each].entry.value for each in (name, "root")}
+        return [found[each].entry.value for each in (name, other)]
 
-    cluster.alter_configs([ConfigResourceAlteration(node, delete=(name,))])
+    cluster.alter_configs([ConfigResourceAlteration(node, delete=(name, other))])
     cluster.alter_configs([ConfigResourceAlteration(node, {"root": "INFO"})])
-    soon(lambda: levels()["root"] == "INFO")
-    wanted = {name: levels()[name] or "", "root": "WARN"}
+    soon(lambda: levels() == ["INFO", "INFO"])
+    wanted = ConfigResourceAlteration(node, {name: "INFO", "root": "WARN"})
     try:
-        assert errors(cluster.alter_configs([ConfigResourceAlteration(node, wanted)])) == {
-            node: "ok"
-        }
-        soon(lambda: levels() == wanted)
+        assert errors(cluster.alter_configs([wanted])) == {node: "ok"}
+        soon(lambda: levels() == ["INFO", "WARN"])
     finally:
         cluster.alter_configs([ConfigResourceAlteration(node, {"root": "INFO"})])
         cluster.alter_configs([ConfigResourceAlteration(node, delete=(name,))])
