@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.model.dataclass import dataclass
+from kplan.report.documents.notation import count_text
 
 _MAX_SWAP_REPLICAS = 200
 """How many replicas of two brokers are compared for a swap: it is looked for in their square."""
@@ -138,7 +139,7 @@ class _RackRule:
     def refusal_text(self, row: Sequence[int], old: int, free: Sequence[int]) -> str:
         """Say why a replica has no place to go; `free` are brokers without a replica."""
         if not free:
-            return f"{len(row)} replicas, and no other broker that is not drained"
+            return f"{count_text(len(row), 'replica')}, and no other broker that is not drained"
         if self.is_within:
             return f"no other broker of rack {self.racks.get(old) or '(none)'} without a replica"
         return "every other broker is in a rack that has a replica already"

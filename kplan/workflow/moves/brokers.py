@@ -227,10 +227,8 @@ def _stuck_error(
     hints = [] if len(too_many) == len(stuck) else [_STUCK_HINT]
     if too_many:
         factor = max(len(layout.assignment[each]) for each in too_many)
-        hints.append(
-            f"A full drain needs {count_text(factor - left, 'more broker')}, or a replication "
-            f"factor of {left} at most."
-        )
+        fewer = f", or a replication factor of {left} at most" if left else ""
+        hints.append(f"A full drain needs {count_text(factor - left, 'more broker')}{fewer}.")
     if match == "*":
         held = {name for (name, _), row in layout.assignment.items() if {*row} & {*brokers}}
         hints += _match_hints({name for name, _ in stuck}, held)

@@ -190,6 +190,16 @@ def test_a_full_drain_that_needs_more_brokers_says_how_many_and_what_can_move(
     assert "leave these topics out" not in shown, "they are the topics that were asked for"
 
 
+def test_a_drain_of_the_last_broker_asks_for_another_one_and_no_less(
+    command: MemoryCommand,
+) -> None:
+    command.cluster.stop_brokers(2, 3)
+    command.cluster.seed([NewTopic("alone", assignment=((1,),))])
+    shown = command.run_failing("reassign", "drain", "1", "-auto-approve", "-match=alone")
+    assert "alone:0: 1 replica, and no other broker that is not drained" in shown
+    assert shown.endswith("hint: A full drain needs 1 more broker. ╵")
+
+
 def test_a_drain_that_is_cancelled_halfway_says_how_many_partitions_have_moved(
     command: MemoryCommand,
 ) -> None:
