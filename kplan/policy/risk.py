@@ -63,6 +63,7 @@ def _broker_findings(change: Change, in_force: Mapping[str, str]) -> Iterator[Fi
     before, after = change.before, change.after
     new = after.config if isinstance(after, BrokerConfig) else {}
     old = before.config if isinstance(before, BrokerConfig) else {}
+    hidden = {each.path for each in change.attributes if each.sensitive}
     for key in sorted({*old, *new}):
         value, held = new.get(key), in_force.get(key, old.get(key))
         if value == old.get(key):
@@ -73,7 +74,8 @@ def _broker_findings(change: Change, in_force: Mapping[str, str]) -> Iterator[Fi
         elif key in RETENTION_KEYS and value is None:
             yield Risk.UNKNOWN, f"KP2423 {key} is the file's then: older records may be deleted"
         elif key in RETENTION_KEYS and _shrinks(AttributeChange((key,), held, value)):
-            how = "is set" if held is None else f"shrinks from {held}"
+            was = "" if ("config", key) in hidden else f" from {held}"
+            how = "is set" if held is None else f"shrinks{was}"
             yield Risk.DANGEROUS, f"KP2423 {key} {how}: older records of all topics are deleted"
 
 

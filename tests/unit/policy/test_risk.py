@@ -192,6 +192,18 @@ def test_broker_configs_are_judged_by_the_values_in_force(
 
 
 @pytest.mark.parametrize(
+    ("is_sensitive", "said"), [(False, "shrinks from 987:"), (True, "shrinks:")]
+)
+def test_a_sensitive_value_is_not_in_the_text_of_a_risk(is_sensitive: bool, said: str) -> None:
+    path = ("config", "log.retention.ms")
+    attribute = AttributeChange(path, "987", "9", sensitive=is_sensitive)
+    sides = (BrokerConfig(config={path[1]: each}) for each in ("987", "9"))
+    given = replace(change(*sides), attributes=(attribute,))
+    (found,) = add_risks(replace(make_plan([], state(), snapshot()), changes=(given,))).changes
+    assert f"KP2423 log.retention.ms {said} older" in found.notes[1]
+
+
+@pytest.mark.parametrize(
     ("attribute", "after", "worst", "codes"),
     [
         (AttributeChange(("replica_assignment",), ((1,),), ((2,),)),
