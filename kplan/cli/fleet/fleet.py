@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kplan.workflow.fleet.maintain import VacuumResult
 
 Keep = Annotated[
     str,
@@ -236,9 +239,7 @@ def vacuum(
     chosen = command.build_options(session, spark, RunOptions(), inputs)
     with show_progress(session.terminal) as progress:
         deleted = work.vacuum_store(chosen, command.build_ports(session, progress), runs, logs)
-    session.terminal.write_stdout(f"Deleted {deleted.runs:,} runs.\n")
-    if logs is not None:
-        session.terminal.write_stdout(f"Deleted old requests of {deleted.logs:,} logs.\n")
+    _show_removal(session, deleted, has_logs=logs is not None)
     return ExitCode.DONE
 
 
@@ -261,18 +262,26 @@ def maintain(
     afterwards, because queries may still read it. Ingests may run meanwhile.
     """
     from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
+    from kplan.report.documents.notation import count_text  # noqa: PLC0415
     from kplan.workflow.fleet import maintain as work  # noqa: PLC0415
 
     runs, logs = _periods(keep, keep_logs)
     chosen = command.build_options(session, spark, RunOptions(), inputs)
     with show_progress(session.terminal) as progress:
         done = work.maintain_store(chosen, command.build_ports(session, progress), runs, logs)
-    write = session.terminal.write_stdout
-    write(f"Merged {done.merged:,} ingests. Deleted {done.replaced:,} ingests merged before.\n")
-    write(f"Deleted {done.removed.runs:,} runs.\n")
-    if logs is not None:
-        write(f"Deleted old requests of {done.removed.logs:,} logs.\n")
+    merged, replaced = (count_text(each, "ingest") for each in (done.merged, done.replaced))
+    session.terminal.write_stdout(f"Merged {merged}. Deleted {replaced} merged before.\n")
+    _show_removal(session, done.removed, has_logs=logs is not None)
     return ExitCode.DONE
+
+
+def _show_removal(session: Session, removed: "VacuumResult", *, has_logs: bool) -> None:
+    from kplan.report.documents.notation import count_text  # noqa: PLC0415 - as above
+
+    session.terminal.write_stdout(f"Deleted {count_text(removed.runs, 'run')}.\n")
+    if has_logs:
+        old = count_text(removed.logs, "log")
+        session.terminal.write_stdout(f"Deleted old requests of {old}.\n")
 
 
 def _periods(keep: str, keep_logs: str) -> tuple[timedelta, timedelta | None]:

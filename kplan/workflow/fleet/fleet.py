@@ -29,6 +29,7 @@ from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures, FigureTable
+from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.desired import RequestedObjects, load_desired, load_desired_names
 from kplan.workflow.fleet.open_run import OpenSnapshot, read_few, run_lineage, unread_notes
 from kplan.workflow.fleet.owners import OwnerReader
@@ -206,7 +207,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
     with open_session(
         choose_engine(fleet, options.engine), ports.progress, options.command
     ) as spark:
-        ports.progress.stage(f"Reading {len(sources)} clusters")
+        ports.progress.stage(f"Reading {count_text(len(sources), 'cluster')}")
         store, at = open_store(spark, fleet), ports.now()
         name = options.run or at.strftime("%Y%m%dT%H%M%SZ")
         run = store.add_run(read_clusters(spark, sources), name, at)

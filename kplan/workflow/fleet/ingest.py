@@ -163,11 +163,11 @@ def _ingest_all(
     """Read all logs. Raises KplanError."""
     clusters = logging[1]
     given = log_patterns(clusters)
-    ports.progress.stage(f"Reading logs of {len(clusters):,} clusters")
+    ports.progress.stage(f"Reading logs of {count_text(len(clusters), 'cluster')}")
     found = ingest_files(store, spark, given) if given else IngestedFiles()
     failures, counts, is_read = [*found.failures], [], bool(found.files)
     if topics := [each for each in clusters if log_topics(each)]:
-        ports.progress.stage(f"Reading topics of {len(topics):,} clusters")
+        ports.progress.stage(f"Reading topics of {count_text(len(topics), 'cluster')}")
         read = ingest_topics(store, spark, (logging[0], topics), ports)
         failures, counts = [*failures, *read.failures], topic_counts(read.counts)
         is_read |= {name for name, _ in read.failures} != {each.name for each in topics}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import run
+from kplan.workflow.fleet import maintain
 
 REFUSED: Mapping[tuple[str, ...], str] = {
     ("inventory", "-master=local", "-remote=sc://x:1"): "-master cannot be combined with -remote.",
@@ -87,3 +88,29 @@ def test_a_stream_needs_a_spark_whose_driver_is_this_process(
     (tmp_path / "fleet.hcl").write_text(text, encoding="utf-8")
     assert run(["fleet", "audit", "ingest", "-follow", "-remote=sc://x:1"], {}) == 1
     assert "-follow does not work through Spark Connect" in capfd.readouterr().err
+
+
+ONCE = """\
+Merged 1 ingest. Deleted 1 ingest merged before.
+Deleted 1 run.
+Deleted old requests of 1 log.
+"""
+OFTEN = """\
+Merged 1,200 ingests. Deleted 1,200 ingests merged before.
+Deleted 1,200 runs.
+Deleted old requests of 1,200 logs.
+"""
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, ONCE), (1200, OFTEN)])
+def test_maintenance_says_how_much_it_did(
+    count: int, told: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    removed = maintain.VacuumResult(count, count)
+    result = maintain.MaintainResult(count, count, removed)
+    monkeypatch.setattr(maintain, "maintain_store", lambda *_: result)
+    monkeypatch.setattr(maintain, "vacuum_store", lambda *_: removed)
+    assert run(["fleet", "maintain", "-keep-logs=720h"], {}) == 0
+    assert capfd.readouterr().out == told
+    assert run(["fleet", "vacuum", "-keep-logs=720h"], {}) == 0
+    assert capfd.readouterr().out == told.partition("\n")[2]
