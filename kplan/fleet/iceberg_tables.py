@@ -28,6 +28,7 @@ CONFLICT_ERRORS = (
     "CommitFailedException",
     "AlreadyExistsException",
     "TABLE_OR_VIEW_ALREADY_EXISTS",
+    "Missing required files to delete",  # another command has deleted the same rows meanwhile
 )
 _NAMESPACE = "kplan"
 """Of a catalog that is named without one."""

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kplan.fleet import jars
-from kplan.fleet.iceberg_tables import IcebergTables, iceberg_settings
+from kplan.fleet.iceberg_tables import CONFLICT_ERRORS, IcebergTables, iceberg_settings
 from kplan.fleet.spark.session import table_settings
+from kplan.fleet.tables import retry_on_conflict
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
@@ -71,3 +72,15 @@ def test_a_catalog_that_lacks_a_namespace_which_was_named_cannot_be_used() -> No
     message = f"({JAVA}) Namespace does not exist: sales\n\nJVM stacktrace:\n{JAVA}"
     with pytest.raises(FleetError, match="The catalog lake cannot be used"):
         IcebergTables(spark_that_says(message), "/srv/fleet", "lake.kplan")
+
+
+def test_a_deletion_of_rows_that_are_gone_meanwhile_is_asked_again() -> None:
+    told = "(org.apache.iceberg.exceptions.ValidationException) Missing required files to delete: x"
+    left = [RuntimeError(told)]
+
+    def delete() -> None:
+        if left:
+            raise left.pop()
+
+    retry_on_conflict(delete, CONFLICT_ERRORS)
+    assert not left
