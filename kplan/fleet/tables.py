@@ -240,7 +240,7 @@ class DeltaTables:
         names = ", ".join(f"'{each}'" for each in gone)  # Delta binds no parameters
         both = (LINES_OF[name], name)
         for each in both if gone else ():
-            self._spark.sql(f"DELETE FROM {self._table_name(each)} WHERE attempt IN ({names})")  # noqa: S608 - names are ours
+            self._change(f"DELETE FROM {self._table_name(each)} WHERE attempt IN ({names})")  # noqa: S608 - names are ours
         for each in both:
             with suppress(AnalysisException):  # not there yet
                 self._spark.sql(f"VACUUM {self._table_name(each)}")
@@ -255,7 +255,11 @@ class DeltaTables:
 
         for name in (*LINES_OF.keys(), *LINES_OF.values()):
             with suppress(AnalysisException):  # not there yet
-                self._spark.sql(f"OPTIMIZE {self._table_name(name)}")
+                self._change(f"OPTIMIZE {self._table_name(name)}")
+
+    def _change(self, statement: str) -> None:
+        """Delete or merge rows, also where another command does so meanwhile."""
+        retry_on_conflict(lambda: self._spark.sql(statement))
 
     def _append(
         self, name: str, rows: "DataFrame", attempt: str, partitions: Sequence[str]

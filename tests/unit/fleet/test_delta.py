@@ -1,9 +1,15 @@
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from kplan.fleet import jars
 from kplan.fleet.jars import DELTA_VERSION
-from kplan.fleet.tables import delta_settings
+from kplan.fleet.tables import DeltaTables, delta_settings
 from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 JARS = "spark.jars.packages"
 
@@ -40,3 +46,19 @@ def test_a_spark_that_no_delta_lake_runs_on_is_told_with_the_way_out(
     with pytest.raises(FleetError, match=r"does not run on Spark 4\.3\.0") as refused:
         delta_settings({}, {})
     assert "pip install 'kplan[fleet,delta]'" in refused.value.hint
+
+
+def test_tables_are_merged_while_another_command_deletes_of_them() -> None:
+    told: list[str] = []
+
+    def answer(statement: str) -> None:
+        told.append(statement)
+        if told.count(statement) == 1 and "runs" in statement:
+            raise RuntimeError("[DELTA_CONCURRENT_DELETE_READ.WITHOUT_HINT] Transaction conflict")
+
+    DeltaTables(cast("SparkSession", SimpleNamespace(sql=answer)), "/srv/fleet").optimize()
+    assert [each.rpartition("/")[2].strip("`") for each in told] == [
+        *("objects", "requests"),
+        *("runs", "runs"),
+        "logs",
+    ]
