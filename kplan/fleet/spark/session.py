@@ -72,8 +72,8 @@ class SparkSettings:
     Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
     tables it works on; a Connect server must know Delta by itself. One that `has_package` imports
     this very kplan, and need not be sent it. With `is_joined` it is that of this process, whatever
-    its master. `process` is that of a server on this machine. One that `reads_little` is at work
-    for some seconds.
+    its master. `process` is that of a server on this machine. One that `reads_little` works for
+    some seconds only.
     """
 
     master: str = ""

@@ -37,14 +37,14 @@ def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: 
     """
     is_typed = ":" in resource or resource.upper() == "CLUSTER"
     asked, (kind, name) = parse_question(operation, resource if is_typed else f"topic:{resource}")
-    with open_snapshot(options, ports) as found:
+    with open_snapshot(options, ports, reads_once=True) as found:
         values = {"who_can": access.who_can(found.objects, asked, kind, name)}
         return render_figures(f"Who can {asked} {kind}:{name}", values, (options, found))
 
 
 def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
     """List the operations of a principal on the topics of every cluster."""
-    with open_snapshot(options, ports) as found:
+    with open_snapshot(options, ports, reads_once=True) as found:
         values = {"access": access.topic_access(found.objects, principal)}
         return render_figures(f"Access of {principal}", values, (options, found))
 
@@ -54,7 +54,7 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
 
     The policies are those of each cluster's configuration.
     """
-    with open_snapshot(options, ports) as found:
+    with open_snapshot(options, ports, reads_once=True) as found:
         idle = lint.acl_findings(found.objects)
         asked, left_out = load_policies(found.fleet, options, ports, found.objects)
         ports.progress.stage("Asking policies")

@@ -86,7 +86,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
     """
     options = replace(options, names_files=removed is not None)
-    with open_inputs(options, ports) as given:
+    with open_inputs(options, ports, reads_once=True) as given:
         found = given.found
         given.keeps_logs = removed is not None or not asks_first_clusters(options, found)
         history, lineage = given.logs, given.log_lineage

@@ -146,17 +146,21 @@ def open_snapshot(
     options: FleetOptions,
     ports: FleetPorts,
     begin_reading: Callable[[FleetConfiguration], None] = lambda _: None,
+    *,
+    reads_once: bool = False,
 ) -> Iterator[OpenSnapshot]:
     """Open a stored run; raises ConfigError, UsageError and FleetError.
 
-    `begin_reading` begins what can be done while Spark starts.
+    `begin_reading` begins what can be done while Spark starts. What `reads_once` reads rows of a
+    run or two, or sums of logs, and does little with each.
     """
     fleet = read_fleet(options)
     begin_reading(fleet)
     ports.progress.stage("Starting Spark")
     engine = choose_engine(fleet, options.engine)
-    if engine.starts_java and not fleet.store_catalog:
-        engine = replace(engine, reads_little=is_small_store(fleet.store))
+    if engine.starts_java:
+        has_few = not fleet.store_catalog and is_small_store(fleet.store)
+        engine = replace(engine, reads_little=reads_once or has_few)
     with open_session(engine, ports.progress, options.command) as spark:
         store = open_store(spark, fleet)
         runs = store.runs()
@@ -204,9 +208,8 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
     asked = load_desired_names(fleet, options, ports)
     sources = tuple(_snapshot_sources(fleet, options, asked, ports))
     ports.progress.stage("Starting Spark")
-    with open_session(
-        choose_engine(fleet, options.engine), ports.progress, options.command
-    ) as spark:
+    engine = choose_engine(fleet, options.engine)
+    with open_session(engine, ports.progress, options.command) as spark:
         ports.progress.stage(f"Reading {count_text(len(sources), 'cluster')}")
         store, at = open_store(spark, fleet), ports.now()
         name = options.run or at.strftime("%Y%m%dT%H%M%SZ")
@@ -259,7 +262,7 @@ def read_inventory(
 
     """
     owners = OwnerReader(options, ports)
-    with open_snapshot(options, ports, owners.begin) as found:
+    with open_snapshot(options, ports, owners.begin, reads_once=True) as found:
         if by and by not in (known := inventory.label_names(found.objects)):
             raise UsageError(
                 f"No cluster has the label {by}.", f"There are: {', '.join(known) or 'none'}."
@@ -307,7 +310,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
 
 def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
     """Return the differences to an earlier run; a note says what that run could not read."""
-    with open_snapshot(options, ports) as found:
+    with open_snapshot(options, ports, reads_once=True) as found:
         earlier = found.store.choose_run(found.runs, since)
         before = filter_clusters(options, found.store.objects(earlier))
         both = before, found.objects
@@ -375,8 +378,7 @@ _FINDING_SHARE = 10
 def asks_first_clusters(options: FleetOptions, found: OpenSnapshot) -> bool:
     """Whether the first clusters are likely to have all rows that are shown."""
     least = options.limit * _FIRST_SHARE * _FINDING_SHARE
-    is_large = found.run.rows >= least and bool(_first_clusters(options, found))
-    return is_large and not options.output
+    return found.run.rows >= least and not options.output and bool(_first_clusters(options, found))
 
 
 def _first_clusters(options: FleetOptions, found: OpenSnapshot) -> list[str]:

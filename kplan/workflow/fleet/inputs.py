@@ -211,12 +211,14 @@ def open_inputs(
     *,
     keeps_logs: bool = False,
     reads_owners: bool = False,
+    reads_once: bool = False,
 ) -> Iterator[ReportInputs]:
     """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError.
 
-    With `reads_owners` they are read while Spark starts, and `owned` can be asked for.
+    With `reads_owners` they are read while Spark starts, and `owned` can be asked for; see
+    `open_snapshot` for `reads_once`.
     """
     owners = OwnerReader(options, ports)
     begin = owners.begin if reads_owners else lambda _: None
-    with open_snapshot(options, ports, begin) as found:
+    with open_snapshot(options, ports, begin, reads_once=reads_once) as found:
         yield ReportInputs(options, ports, found, owners, keeps_logs=keeps_logs)
