@@ -173,8 +173,10 @@ class ReconcileService:
             f"Left for kplan apply: {each.address} ({each.action.value}, {each.risk.value})"
             for each in found.left
         ]
-        if found.outcomes or self._is_new((lines, found.problems)):
-            show_diagnostics(found.problems, self._session.terminal)
+        unread = tuple(each for each in found.plan.diagnostics if each.code == "KP234")
+        problems = (*found.problems, *unread)
+        if found.outcomes or self._is_new((lines, problems)):
+            show_diagnostics(problems, self._session.terminal)
             done = len(found.outcomes) - failed
             lines.append(f"Reconciled: {done} applied, {failed} failed, {len(found.left)} left.")
             self._session.terminal.write_stdout("\n".join(lines))
