@@ -21,6 +21,7 @@ from kplan.model.errors import ConfigError, KplanError, StateLockedError, UsageE
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Risk
 from kplan.report.documents.gauge import ReconcileCounts, reconcile_gauges
+from kplan.report.documents.plan import missing_state_text
 from kplan.report.views import gauges_text
 from kplan.workflow.apply.reconcile import Reconciliation, reconcile
 
@@ -169,6 +170,8 @@ class ReconcileService:
         self.health.is_ready = True
         has_error = bool(failed or found.problems or found.plan.unread)
         self._count("failed" if has_error else "led")
+        if said := missing_state_text(found.plan):
+            self._session.terminal.write_stderr(said)
         lines = [
             f"Left for kplan apply: {each.address} ({each.action.value}, {each.risk.value})"
             for each in found.left

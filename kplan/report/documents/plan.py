@@ -74,7 +74,7 @@ def plan_document(plan: Plan, *, is_grouped: bool = True, most_names: int = 20) 
     return Document(
         (
             _cluster_block(plan),
-            *_state_blocks(plan),
+            *(Paragraph(said, Tone.WARNING) for said in [missing_state_text(plan)] if said),
             *_drift_blocks(plan),
             *_legend(shown),
             *_change_blocks(shown, most_names if is_grouped else 0),
@@ -125,19 +125,18 @@ def _cluster_block(plan: Plan) -> Block:
     return Rows(tuple(Row(each, column=0) for each in lines))
 
 
-def _state_blocks(plan: Plan) -> Iterator[Block]:
-    """Report first that deletions cannot be planned: a pipeline may have lost its state."""
-    if plan.lacks_state:
-        if count := plan.adoption_count:
-            live = f" {count_text(count, 'declared object')} on the cluster will be adopted."
-            lost = "objects that are not declared any more stay"
-        else:
-            live, lost = "", "its objects stay"
-        yield Paragraph(
-            f"No state found: kplan owns nothing here and will delete nothing.{live} If the state "
-            f"is lost, {lost}: take them over with kplan import or kplan state rebuild.",
-            Tone.WARNING,
-        )
+def missing_state_text(plan: Plan) -> str:
+    """Say that there is no state and no deletion: a pipeline may have lost it. Otherwise ""."""
+    if not plan.lacks_state:
+        return ""
+    live, lost = "", "its objects stay"
+    if count := plan.adoption_count:
+        live = f" {count_text(count, 'declared object')} on the cluster will be adopted."
+        lost = "objects that are not declared any more stay"
+    return (
+        f"No state found: kplan owns nothing here and will delete nothing.{live} If the state is "
+        f"lost, {lost}: take them over with kplan import or kplan state rebuild."
+    )
 
 
 def _cluster_text(found: Mapping[str, str], name: str, about: list[str]) -> str:

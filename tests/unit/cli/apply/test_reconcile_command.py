@@ -25,3 +25,13 @@ def test_a_round_that_cannot_read_a_kind_says_which_and_why(desk: MemoryCommand)
 
 def test_a_round_that_reads_everything_has_nothing_to_explain(desk: MemoryCommand) -> None:
     assert not desk.run_failing("reconcile", "-once", code=0)
+
+
+def test_a_round_without_a_state_says_that_it_adopts_and_what_may_be_lost(
+    desk: MemoryCommand,
+) -> None:
+    (desk.folder / "state/kplan.json").unlink()
+    said = desk.run_failing("reconcile", "-once", code=0)
+    assert "No state found: kplan owns nothing here and will delete nothing." in said
+    assert "3 declared objects on the cluster will be adopted." in said
+    assert not desk.run_failing("reconcile", "-once", code=0), "it has a state again"
