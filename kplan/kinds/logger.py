@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
+from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
 from kplan.cluster.port import Cluster
-from kplan.cluster.request import ItemResult
+from kplan.cluster.request import ClusterDescription, ItemResult
 from kplan.cluster.setting_keys import LOG_LEVELS
 from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.kinds.base import (
@@ -41,6 +42,22 @@ class Logger:
         Attribute('Name of the logger, such as "kafka.request.logger".', forces_replacement=True),
     ]
     level: Annotated[str, Attribute("The level.", choices=LOG_LEVELS)]
+
+
+def absent_node_refusal(described: ClusterDescription, node: str) -> Refusal | None:
+    """Return what to say of the loggers of a node that the brokers do not list, else None."""
+    if described.controller_access is not None or node in {
+        str(each.id) for each in described.brokers
+    }:
+        return None
+    if node in {str(each.id) for each in described.fenced}:
+        detail = f"Broker {node} does not answer: it is registered and not running."
+        return client_refusal(CLIENT_DISCONNECTED, detail, f"Start broker {node} and plan again.")
+    return client_refusal(
+        CLIENT_DISCONNECTED,
+        f"No running broker has the id {node}, and brokers do not answer for controllers.",
+        f"Start broker {node}; if it is a controller, use -bootstrap-controller.",
+    )
 
 
 class LoggerKind:
@@ -92,7 +109,7 @@ class LoggerKind:
             node, _, logger = identity.partition("|")
             found = answers.get(_resource(node))
             if isinstance(found, Refusal):
-                hidden[identity] = found
+                hidden[identity] = absent_node_refusal(cluster.describe(), node) or found
             elif found is not None and (detail := found.get(logger)) is not None:
                 level = detail.entry.value or ""
                 objects[identity] = LiveObject(Logger(int(node), logger, level))

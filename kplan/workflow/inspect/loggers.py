@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from kplan.cluster.port import Cluster
 from kplan.cluster.setting_keys import LOG_LEVELS
 from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
+from kplan.kinds.logger import absent_node_refusal
 from kplan.model.errors import ClusterError, Refusal, UsageError
 from kplan.model.table import Figures, FigureTable
 from kplan.workflow.inspect.broker import check_controller_access
@@ -26,7 +27,8 @@ def list_loggers(cluster: Cluster, node: int, match: str = "*") -> Figures:
     resource = ConfigResource(ConfigScope.LOGGER, str(node))
     found = cluster.configs([resource])[resource]
     if isinstance(found, Refusal):
-        raise ClusterError(f"The loggers of node {node} cannot be read: {found}")
+        refused = absent_node_refusal(cluster.describe(), str(node)) or found
+        raise ClusterError(f"The loggers of node {node} cannot be read: {refused}", refused.hint)
     rows = tuple(
         (name, each.entry.value) for name, each in sorted(found.items()) if fnmatchcase(name, match)
     )
@@ -68,13 +70,16 @@ def set_levels(
 
     Raises:
         PolicyDeniedError: controllers may not be changed directly.
-        ClusterError: the node refused, or did not answer.
+        ClusterError: the node is not there, refused, or did not answer.
 
     """
     provider, node = wanted
 
     def question(cluster: Cluster) -> bool:
-        check_controller_access(cluster.describe())
+        described = cluster.describe()
+        check_controller_access(described)
+        if (absent := absent_node_refusal(described, str(node))) is not None:
+            raise ClusterError(f"The levels of node {node} are unchanged: {absent}", absent.hint)
         if not approve():
             return False
         alteration = ConfigResourceAlteration(

@@ -6,9 +6,11 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.kinds.logger import Logger, LoggerKind
 from kplan.model.address import Address
 from kplan.model.diagnostic import SourceRange
+from kplan.model.errors import ClusterError
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity, Resource
 from kplan.plan.logger_levels import keep_logger_levels
+from kplan.workflow.inspect.loggers import list_loggers
 from tests.apply_harness import ApplyHarness
 from tests.values import state
 
@@ -81,7 +83,20 @@ def test_a_node_that_is_down_hides_its_loggers() -> None:
     cluster = MemoryCluster()
     cluster.stop_brokers(1)
     name = Identity(f"1|{REQUESTS}")
-    assert KIND.read(cluster, [name]).hidden.keys() == {name}
+    hidden = KIND.read(cluster, [name]).hidden
+    assert hidden.keys() == {name}
+    assert hidden[name].hint == "Start broker 1 and plan again."
+
+
+def test_the_hint_for_a_node_that_is_no_broker_names_the_way_to_controllers() -> None:
+    cluster = MemoryCluster()
+    name = Identity(f"101|{REQUESTS}")
+    refused = KIND.read(cluster, [name]).hidden[name]
+    assert "No running broker has the id 101" in refused.message
+    assert refused.hint == "Start broker 101; if it is a controller, use -bootstrap-controller."
+    with pytest.raises(ClusterError) as caught:
+        list_loggers(cluster, 101)
+    assert caught.value.hint == refused.hint
 
 
 @pytest.mark.parametrize("is_destroy", [False, True])
