@@ -65,7 +65,7 @@ class Connection:
             raise UnsupportedError(
                 f"kplan needs {api.name} in a version of {api.oldest} to {api.newest}; "
                 f"{self.endpoint} {offered}.",
-                hint=f"{first_release(api.name)} kplan works with Kafka 2.4 and later; see: kplan "
+                hint=f"{first_release(api.name)} kplan works with Kafka 2.8 and later; see: kplan "
                 "cluster versions",
             )
         return agreed

@@ -248,8 +248,11 @@ def test_a_broker_is_asked_at_its_own_address() -> None:
 def test_an_api_that_the_cluster_lacks_is_named() -> None:
     lacking = frozenset({messages.DESCRIBE_ACLS.key, messages.CREATE_ACLS.key})
     with fake_broker(lacking) as broker, connected(broker) as cluster:
-        with pytest.raises(UnsupportedError, match=r"DescribeAcls .* 127\.0\.0\.1:\d+ lacks it"):
+        with pytest.raises(
+            UnsupportedError, match=r"DescribeAcls .* 127\.0\.0\.1:\d+ lacks it"
+        ) as caught:
             cluster.acls()
+        assert "kplan works with Kafka 2.8 and later" in caught.value.hint
         with pytest.raises(UnsupportedError, match="CreateAcls"):
             cluster.create_acls(
                 [AclBinding("TOPIC", "a", "LITERAL", "User:a", "*", "READ", "ALLOW")]
