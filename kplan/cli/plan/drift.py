@@ -340,7 +340,7 @@ def read_ignore_file(file: str) -> tuple[IgnorePattern, ...]:
     if not file:
         return ()
     try:
-        return parse_patterns(Path(file).read_text(encoding="utf-8"), file)
+        return parse_patterns(Path(file).read_text(encoding="utf-8-sig"), file)
     except OSError as failure:
         raise UsageError(f"-ignore={file} cannot be read: {failure.strerror}.") from None
     except UnicodeDecodeError:

@@ -39,7 +39,7 @@ def read_offsets(path: Path, group: str) -> Offsets:
 
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets begin a CSV file with a mark
     except (OSError, ValueError) as failure:
         raise ConfigError([_problem(path, 1, 1, f"It cannot be read: {failure}")]) from None
     lines = enumerate(text.splitlines(), start=1)

@@ -195,6 +195,12 @@ def test_a_file_of_several_groups_serves_each_of_them(desk: MemoryCommand) -> No
     assert "no offsets of group third" in told
 
 
+def test_the_first_line_of_a_file_with_a_byte_order_mark_counts(desk: MemoryCommand) -> None:
+    Path("f.csv").write_text("billing,orders,0,11\nbilling,orders,1,12\n", encoding="utf-8-sig")
+    desk.run("groups", "reset", "billing", "-to=f.csv", "-auto-approve")
+    assert offsets(desk) == {("orders", 0): 11, ("orders", 1): 12}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

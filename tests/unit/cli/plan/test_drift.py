@@ -121,6 +121,8 @@ def test_what_is_accepted_is_no_drift(desk: MemoryCommand) -> None:
     text = desk.run("drift", "-ignore=drift.ignore", code=0)
     assert "Ignored: 1 object" in text
     assert "No drift." in text
+    (desk.folder / "drift.ignore").write_text("kafka_topic/orders config.*\n", "utf-8-sig")
+    desk.run("drift", "-ignore=drift.ignore", code=0)
     assert "cannot be read" in desk.run_failing("drift", "-ignore=nowhere")
     (desk.folder / "drift.ignore").write_bytes(b"\xff\n")
     assert "is not UTF-8" in desk.run_failing("drift", "-ignore=drift.ignore")
