@@ -17,6 +17,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.state import OwnedObject
 from kplan.report import views
+from kplan.report.formats.text import clean_text
 from kplan.workflow.adopt.import_ import ImportSelection, import_all, import_object
 from kplan.workflow.adopt.import_tfstate import import_tfstate
 
@@ -185,7 +186,7 @@ def run_import(
         else:
             one = import_object(project, options.address, options.identity, ports)
             session.terminal.write_stdout(
-                f"Import successful: {one.address} now owns {one.identity}."
+                f"Import successful: {one.address} now owns {clean_text(one.identity)}."
             )
             return ExitCode.DONE
     _show_result(session, owned, why, ending)

@@ -156,6 +156,7 @@ def rm(
     example if its cluster is gone: no state owns it then, if it was created.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.report.formats.text import clean_text  # noqa: PLC0415
     from kplan.workflow.state.forget import forget_objects, preview_forgotten  # noqa: PLC0415
 
     project, wanted = wiring.build_project(session, states, inputs), tuple(addresses)
@@ -167,10 +168,10 @@ def rm(
             else forget_objects(project, wanted, ports)
         )
     prefix = "Would forget" if dry_run else "Forgot"
-    lines = [f"{prefix} {each.address} ({each.identity})." for each in gone.owned]
+    lines = [f"{prefix} {each.address} ({clean_text(each.identity)})." for each in gone.owned]
     lines += (
-        f"{prefix} {each.address} ({each.identity}), which an apply sent without an answer. "
-        "If it was created, it stays, and this state does not own it."
+        f"{prefix} {each.address} ({clean_text(each.identity)}), which an apply sent without an "
+        "answer. If it was created, it stays, and this state does not own it."
         for each in gone.creations
     )
     session.terminal.write_stdout("\n".join(lines))

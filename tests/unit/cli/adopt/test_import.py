@@ -170,3 +170,16 @@ def test_a_broker_that_is_not_the_blocks_is_answered_with_the_blocks(desk: Memor
     told = desk.run_failing("import", 'kafka_broker_config.b["1"]', "1")
     assert 'The cluster has no broker config "1".' in told
     assert "hint: Only what exists can be imported; kplan apply creates it." in told
+
+
+def test_a_name_cannot_write_lines_or_colours_of_its_own(desk: MemoryCommand) -> None:
+    name = "User:a\x1b[31m\nForgot all"
+    acl = desk.folder.joinpath("main.tf").read_text()
+    desk.write(acl.replace('"User:app"', r'"User:a\u001b[31m\nForgot all"'))
+    desk.run("apply", "-auto-approve")
+    shown = r"User:a\u001b[31m\nForgot all|*|Read|Allow|Topic|orders|Literal"
+    address = "kafka_acl.read"
+    assert desk.run("state", "rm", address) == f"Forgot {address} ({shown}).\n"
+    identity = f"{name}|*|Read|Allow|Topic|orders|Literal"
+    told = desk.run("import", address, identity)
+    assert told == f"Import successful: {address} now owns {shown}.\n"
