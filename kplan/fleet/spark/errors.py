@@ -99,7 +99,8 @@ def drop_rows(rows: "DataFrame") -> None:
 def _error_line(text: str) -> str:
     """Find the line with the cause: the last of a Python traceback, otherwise the first.
 
-    Of a stream Spark tells its plan, too, behind the cause.
+    Of a stream Spark tells its plan, too, behind the cause. The first line of a trace that Py4J
+    passes on may be only that Spark waited: the last cause is told.
     """
     text = text.partition("=== Streaming Query ===")[0]
     if refused := _REFUSED_CALL.search(text):  # gRPC's own error, over several lines
@@ -108,12 +109,21 @@ def _error_line(text: str) -> str:
         return f"its Connect server answered {refused[1]}, {refused[2] or 'without a reason'}"
     lines = [each.strip() for each in text.splitlines() if each.strip()]
     if len(lines) > 1 and lines[0].startswith(_PY4J_HEAD):
-        lines = [lines[1].removeprefix(": "), *lines[2:]]
+        lines = [*_causes(lines)[-1:], lines[1].removeprefix(": "), *lines[2:]]
     ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
     is_python = any(each.endswith(_TRACEBACK) for each in lines)
     if is_python:
         return lines[next(ends, len(lines)) - 1]
     return (lines or ["no reason was returned"])[0]
+
+
+def _causes(lines: list[str]) -> list[str]:
+    """Return what a Java trace names as causes, the first one last."""
+    return [
+        each.removeprefix(_CAUSE_PREFIX)
+        for each in lines
+        if each.startswith(_CAUSE_PREFIX) and not each.endswith(_TRACEBACK)
+    ]
 
 
 def _has_java(spark: "SparkSession") -> bool:
@@ -143,11 +153,8 @@ def failure_reason(failure: BaseException) -> str:
         return f"{_ENDED} {_MEMORY_HINT}"
     if _OUT_OF_MEMORY in text:
         return f"{_NO_MEMORY} {_NO_MEMORY_HINT}"
-    lines = [each.strip() for each in text.splitlines()]
-    causes = [
-        each for each in lines if each.startswith(_CAUSE_PREFIX) and not each.endswith(_TRACEBACK)
-    ]
-    reason = causes[-1].removeprefix(_CAUSE_PREFIX) if causes else _error_line(text)
+    causes = _causes([each.strip() for each in text.splitlines()])
+    reason = causes[-1] if causes else _error_line(text)
     if lacking := _MISSING_CLASS.fullmatch(reason):
         name = lacking[1].replace("/", ".")
         return f"Spark has no class {name}. A jar may be built for another version of Spark."

@@ -158,3 +158,21 @@ def test_the_line_behind_the_head_of_py4j_is_told() -> None:
     assert _error_line(text) == (
         "org.apache.spark.SparkIllegalArgumentException: System memory 1 must be at least 2."
     )
+
+
+def test_of_a_job_that_spark_waited_for_the_cause_is_told() -> None:
+    """As Py4J passes it on from `toArrow`: the line behind its head names no cause."""
+    text = (
+        "An error occurred while calling o2782.getResult.\n"
+        ": org.apache.spark.SparkException: Exception thrown in awaitResult: \n"
+        "\tat org.apache.spark.util.ThreadUtils$.awaitResult(ThreadUtils.scala:359)\n"
+        "Caused by: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1\n"
+        "\tat org.apache.spark.scheduler\n"
+        "Caused by: java.io.IOException: No space left on device\n"
+        "\t... 1 more\n"
+    )
+    with (
+        pytest.raises(FleetError, match=r"^Spark ended the job: java\.io\.IOException: No space"),
+        translate_errors(cast("SparkSession", SimpleNamespace()), is_remote=True),
+    ):
+        raise Py4JError(text)
