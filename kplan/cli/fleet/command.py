@@ -75,7 +75,8 @@ class RunOptions:
         typer.Option(
             "--output",
             metavar="PATH",
-            help="Also write all rows to a folder or a .parquet, .csv or .json file.",
+            help="Also write all rows to a folder of files: CSV or JSON lines if its name ends in "
+            ".csv or .json, otherwise Parquet.",
         ),
     ] = ""
     json: Json = False

@@ -1,10 +1,11 @@
 """Where tables are written: nothing is ever deleted that Spark did not write."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import pytest
 
+from kplan.cli.fleet.command import RunOptions
 from kplan.fleet.figures import check_output, write_table
 from kplan.model.errors import FleetError, UsageError
 
@@ -81,3 +82,10 @@ class Unasked:
     def withColumns(self, columns: object) -> None:  # noqa: N802 - Spark's name
         del columns
         raise ValueError("asked")
+
+
+def test_the_help_of_output_says_that_it_is_a_folder() -> None:
+    described = next(
+        each for each in get_type_hints(RunOptions, include_extras=True)["output"].__metadata__
+    )
+    assert "a folder of files" in described.help
