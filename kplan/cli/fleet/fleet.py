@@ -195,7 +195,8 @@ def report(
     health, drift, sizes, access, requests per day, unused objects and recommended ACLs. Of each
     table it shows up to 1,000 rows. For missing data it names the command that reads them.
     """
-    from kplan.report import views  # noqa: PLC0415 - as above
+    from kplan.cli.report.writer import write_page  # noqa: PLC0415 - as above
+    from kplan.report import views  # noqa: PLC0415
     from kplan.workflow.fleet.report import build_report  # noqa: PLC0415
 
     page = Path(html)
@@ -207,8 +208,7 @@ def report(
         return ExitCode.DONE
     folder = {"-html": str(page.parent)}
     found = command.run_page_command(session, given, build_report, folder, since)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(views.figures_html(found), encoding="utf-8")
+    write_page(page, views.figures_html(found))
     session.terminal.write_stderr(f"Wrote the report to {html}.")
     return command.completeness_exit(found)
 

@@ -11,6 +11,7 @@ from kplan.cli.report.ci_links import ci_links
 from kplan.cli.report.target import ReportTarget
 from kplan.cli.terminal import Session
 from kplan.model.ci_job import is_ci, is_enabled
+from kplan.model.errors import UsageError
 from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
 from kplan.report.render import FormatOptions, Report, render_report
@@ -115,6 +116,15 @@ def _write_target(
         )
         return False
     return True
+
+
+def write_page(path: Path, text: str) -> None:
+    """Replace a page as a whole, and make its folder. Raises UsageError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace_file(path, text)
+    except OSError as failure:
+        raise UsageError(f"{path} cannot be written: {failure.strerror}.") from failure
 
 
 def _replace_file(path: Path, text: str) -> None:
