@@ -1,6 +1,6 @@
 """The blocks of `fleet.hcl`: which there are, and what each may have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from kplan.config.declarations.body_schema import BodySchema, body_problems, lab
 from kplan.config.declarations.collect import collect_declarations
 from kplan.config.declarations.declaration import Declaration, KnownKinds, ModuleDeclarations
 from kplan.config.declarations.file import FLEET_FILE, ModuleFolders, read_text
-from kplan.config.diagnostic import suggestion
+from kplan.config.diagnostic import error, suggestion
 from kplan.config.fleet_rules import RULE_SCHEMAS
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import parse_file
-from kplan.config.syntax.source import Source
+from kplan.config.syntax.source import Origin, Source
 from kplan.model.diagnostic import Diagnostic
 
 _SCHEMAS: Mapping[str, BodySchema] = {
@@ -81,6 +81,7 @@ class FleetFolder(ModuleFolders):
             shape = _SCHEMAS[block.type]
             problems = [
                 *label_problems(block, item.origin, shape),
+                *_name_problems(block, item.origin),
                 *body_problems(block, item.origin, shape),
             ]
         module_declarations.diagnostics.extend(problems)
@@ -88,6 +89,13 @@ class FleetFolder(ModuleFolders):
         arguments = {each.name: each for each in block.attributes}
         is_broken = item.is_broken or len(block.labels) != _SCHEMAS[block.type].label_count
         self.blocks.append(Declaration(name, item.origin, block, arguments, is_broken))
+
+
+def _name_problems(block: ast.Block, origin: Origin) -> Iterator[Diagnostic]:
+    for label in block.labels:
+        if not label.text.strip():
+            place = origin.range(label.start, label.end)
+            yield error("KP139", place, f"A {block.type} has a name.")
 
 
 def _with_suggestion(diagnostic: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:

@@ -126,6 +126,18 @@ def test_every_mistake_of_a_fleet_file_is_told_at_once(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_clusters_and_teams_have_names(tmp_path: Path, name: str) -> None:
+    found = load_file(
+        tmp_path,
+        f'cluster "{name}" {{\n  snapshot = "a"\n}}\nteam "{name}" {{\n  owners = ["a"]\n}}\n',
+    )
+    assert [(each.code, each.detail) for each in found.diagnostics] == [
+        ("KP139", "A cluster has a name."),
+        ("KP139", "A team has a name."),
+    ]
+
+
 def test_a_folder_without_a_fleet_file_is_told(tmp_path: Path) -> None:
     (missing,) = load_fleet(tmp_path, Inputs()).diagnostics
     assert missing.code == "KP118"
