@@ -158,6 +158,8 @@ def failure_reason(failure: BaseException) -> str:
     if lacking := _MISSING_CLASS.fullmatch(reason):
         name = lacking[1].replace("/", ".")
         return f"Spark has no class {name}. A jar may be built for another version of Spark."
+    if "Mkdirs failed to create" in reason:
+        return _NO_FOLDER
     unread = unreadable_file(failure)
     return f"{unread}: {reason}" if unread and causes else reason
 
@@ -176,6 +178,10 @@ def is_failed_task(failure: BaseException) -> bool:
 
 _MISSING_CLASS = re.compile(r"(?:java\.lang\.NoClassDefFoundError: )?((?:\w+/)+[\w$]+)")
 """All that Java says of a class that a jar needs and that is not there."""
+_NO_FOLDER = (
+    "Spark cannot make a folder there: the user that it runs as may not, or it is read-only."
+)
+"""Java does not say why a folder could not be made."""
 _FAILED_TASK, _LOST_EXECUTOR = "Job aborted due to stage failure", "ExecutorLostFailure"
 _UNREADABLE_FILE = re.compile(r"Encountered error while reading file (.+?)[.]\s+SQLSTATE")
 """What Spark says of a file that it cannot read, beside the cause."""

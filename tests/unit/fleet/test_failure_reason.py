@@ -70,6 +70,15 @@ def test_the_cause_of_a_failure_comes_before_all() -> None:
     assert failure_reason(OSError(python)).startswith("AttributeError: ")
 
 
+def test_a_folder_that_cannot_be_made_is_told_in_words() -> None:
+    told = (
+        "Job aborted due to stage failure\nCaused by: java.io.IOException: Mkdirs failed to create "
+        "file:/srv/tables/objects/attempt=1/_temporary/0 (exists=false, cwd=file:/tmp)\n\tat y"
+    )
+    reason = failure_reason(OSError(told))
+    assert reason.startswith("Spark cannot make a folder there: the user that it runs as may not")
+
+
 def test_a_file_that_cannot_be_read_is_named() -> None:
     told = (
         "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a/x.log.gz.  "
