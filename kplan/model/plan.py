@@ -71,6 +71,7 @@ class Reason(StrEnum):
     IDENTITY_CHANGED = "one of the attributes that name it changed"
     REPLACE_OPTION = "-replace was given"
     PROTECTION = "its prevent_destroy changed"
+    SENSITIVITY = "other values of it are sensitive than before"
     DECLARATIONS = "other resources declare it than before"
 
     @property
@@ -80,9 +81,8 @@ class Reason(StrEnum):
 
 
 _ADOPTIONS = frozenset({Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED})
-_QUIET = frozenset(
-    {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE, Reason.PROTECTION, Reason.DECLARATIONS}
-)
+STATE_ONLY_REASONS = frozenset({Reason.PROTECTION, Reason.SENSITIVITY, Reason.DECLARATIONS})
+_QUIET = STATE_ONLY_REASONS | {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE}
 
 ObjectKey = tuple[str, Identity, str]
 """What tells objects apart: kind, identity, and the key of the connection to their cluster."""

@@ -13,7 +13,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Reason
-from kplan.model.resource import Identity, Resource, unread_words
+from kplan.model.resource import Identity, Path, Resource, unread_words
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
 from kplan.plan.diff import attribute_changes
 from kplan.plan.move import Ownership
@@ -292,22 +292,20 @@ def _plan_resource(
     action = Action.NO_OP if pair[0] == pair[1] else Action.UPDATE
     made = _build_change(kind, resource, pair, action, owned, live)
     if action is Action.NO_OP and made.reason is Reason.NONE:
-        made = _note_declarations(_note_protection(made, owned), owned)
+        made = replace(made, reason=_state_reason(made, owned, secret_paths(kind.schema)))
     is_import = owned is None and any(each in owners.imports for each in resource.addresses)
     return replace(made, reason=_IMPORT_REASONS[made.reason]) if is_import else made
 
 
-def _note_protection(change: Change, owned: OwnedObject | None) -> Change:
-    """Record added or removed protection in the state where nothing else changes."""
-    is_news = owned is not None and owned.is_protected is not change.is_protected
-    return replace(change, reason=Reason.PROTECTION) if is_news else change
-
-
-def _note_declarations(change: Change, owned: OwnedObject | None) -> Change:
-    """Record the resources that declare an object in the state where nothing else changes."""
-    if change.reason is not Reason.NONE or owned is None or {*owned.others} == {*change.others}:
-        return change
-    return replace(change, reason=Reason.DECLARATIONS)
+def _state_reason(change: Change, owned: OwnedObject | None, secret: frozenset[Path]) -> Reason:
+    """Return what an apply records in the state where nothing else changes."""
+    if owned is None:
+        return Reason.NONE
+    if owned.is_protected is not change.is_protected:
+        return Reason.PROTECTION
+    if owned.sensitive | secret != change.sensitive:
+        return Reason.SENSITIVITY
+    return Reason.NONE if {*owned.others} == {*change.others} else Reason.DECLARATIONS
 
 
 def _replace_change(

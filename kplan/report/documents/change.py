@@ -6,7 +6,7 @@ from typing import assert_never
 
 from kplan.kinds.schema import schema_fields, to_outlined_document
 from kplan.model.address import instance_key
-from kplan.model.plan import Action, AttributeChange, Change, Reason, Risk
+from kplan.model.plan import STATE_ONLY_REASONS, Action, AttributeChange, Change, Reason, Risk
 from kplan.model.resource import Path, connection_name
 from kplan.report.document import Item, Line, Mark, Row, Span, Tone, faint_span, line, strong_span
 from kplan.report.documents.attribute import (
@@ -37,17 +37,13 @@ def change_mark(change: Change) -> Mark:
     return Mark.SWAP if is_swap else ACTION_MARKS[change.action]
 
 
-_SILENT_REASONS = frozenset(
-    {
-        Reason.NONE,
-        Reason.MOVED,
-        Reason.DESTROY,
-        Reason.PROTECTION,
-        Reason.DECLARATIONS,
-        Reason.IMPORTED,
-        Reason.IMPORTED_AND_CHANGED,
-    }
-)
+_SILENT_REASONS = STATE_ONLY_REASONS | {
+    Reason.NONE,
+    Reason.MOVED,
+    Reason.DESTROY,
+    Reason.IMPORTED,
+    Reason.IMPORTED_AND_CHANGED,
+}
 
 
 def change_item(change: Change) -> Item:
@@ -98,6 +94,8 @@ def _state_only_text(change: Change) -> str:
         return "will be imported"
     if change.reason is Reason.PROTECTION:
         return f"will {'be' if change.is_protected else 'no longer be'} protected"
+    if change.reason is Reason.SENSITIVITY:
+        return "has other sensitive values than before"
     if change.reason is Reason.DECLARATIONS:
         count = len(change.addresses)
         return f"is declared by {count} resources" if count > 1 else "is declared by this one alone"

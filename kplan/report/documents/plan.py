@@ -6,6 +6,7 @@ from datetime import date
 
 from kplan.model.diagnostic import stopping_errors
 from kplan.model.plan import (
+    STATE_ONLY_REASONS,
     Action,
     BrokerTransfer,
     Change,
@@ -101,9 +102,7 @@ def _is_shown(change: Change) -> bool:
     return change.action is not Action.NO_OP or change.reason in _VISIBLE_REASONS
 
 
-_VISIBLE_REASONS = frozenset(
-    {Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION, Reason.DECLARATIONS}
-)
+_VISIBLE_REASONS = STATE_ONLY_REASONS | {Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED}
 
 
 def _cluster_block(plan: Plan) -> Block:

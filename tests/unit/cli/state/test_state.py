@@ -194,6 +194,20 @@ def test_a_value_that_is_sensitive_since_the_last_apply_is_not_shown_by_drift(
     assert not [each for each in said if "86400000" in each or "91600002" in each]
 
 
+def test_an_apply_notes_that_a_value_is_sensitive_from_now_on_or_no_longer(
+    desk: MemoryCommand,
+) -> None:
+    note = '# kafka_topic.t["orders"] has other sensitive values than before'
+    plain = (desk.folder / "main.tf").read_text()
+    hidden = plain.replace('"86400000"', 'sensitive("86400000")')
+    for text, shown in ((hidden, "(sensitive value)"), (plain, '"86400000"')):
+        desk.write(text)
+        assert note in desk.run("plan")
+        desk.run("apply", "-auto-approve")
+        assert f'"retention.ms" = {shown}' in desk.run("state", "show", 'kafka_topic.t["orders"]')
+        assert note not in desk.run("plan")
+
+
 SENSITIVE_TF = """variable "password" {
   default = "hunter-2"
 }
