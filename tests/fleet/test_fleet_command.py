@@ -348,7 +348,7 @@ def test_what_is_live_is_held_against_the_policies_of_its_configuration(
 
 def test_an_interrupt_ends_what_spark_does_for_us(fleet: FleetAtWork) -> None:
     screen = Terminal(fleet.folder, "fleet", "snapshot", "-cluster=silent", *fleet.options)
-    assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
+    assert screen.shows(r"Reading 1 cluster\b.* 0/1 "), screen.text
     screen.process.send_signal(signal.SIGINT)
     assert screen.ended() == 128 + signal.SIGINT, screen.text
     assert "Traceback" not in screen.text

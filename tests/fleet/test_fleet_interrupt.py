@@ -43,7 +43,7 @@ def test_tasks_are_shown_and_an_interrupt_leaves_no_process_and_no_run_behind(
 ) -> None:
     (tmp_path / "fleet.hcl").write_text(FLEET.format(port=silent), encoding="utf-8")
     screen = Terminal(tmp_path, "fleet", "snapshot", *at_work.options)
-    assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
+    assert screen.shows(r"Reading 1 cluster\b.* 0/1 "), screen.text
     time.sleep(1)  # the task is with its worker
     started = children(screen.process.pid)
     assert len(started) >= OWN_PROCESSES[at_work.name], started
@@ -70,7 +70,7 @@ def test_a_spark_that_ends_before_its_answer_is_an_error_with_a_way_out(
         pytest.skip("the Java of a Connect server is not that of the command")
     (tmp_path / "fleet.hcl").write_text(FLEET.format(port=silent), encoding="utf-8")
     screen = Terminal(tmp_path, "fleet", "snapshot", *at_work.options)
-    assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
+    assert screen.shows(r"Reading 1 cluster\b.* 0/1 "), screen.text
     (java,) = (each for each in children(screen.process.pid) if _program(each) == "java")
     os.kill(java, signal.SIGKILL)
     assert screen.ended() == 1, screen.text
