@@ -1,32 +1,17 @@
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from kplan.cli.report.writer import write_page
 from kplan.model.errors import UsageError
-
-
-@contextmanager
-def at_most(size: int) -> Iterator[None]:
-    """Let no file become larger, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+from tests.unit.state.state_faults import files_limited_to
 
 
 def test_a_page_that_cannot_be_written_leaves_the_one_of_before(tmp_path: Path) -> None:
     page = tmp_path / "pages" / "fleet.html"
     write_page(page, "<p>Monday</p>")
-    with (
-        at_most(1_000),
-        pytest.raises(UsageError, match=r"fleet\.html cannot be written: File too"),
-    ):
+    cut = pytest.raises(UsageError, match=r"fleet\.html cannot be written: File too")
+    with files_limited_to(1_000), cut:
         write_page(page, "<p>Tuesday</p>" * 1_000)
     assert page.read_text() == "<p>Monday</p>"
     assert [each.name for each in page.parent.iterdir()] == ["fleet.html"]
