@@ -16,6 +16,13 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def read_umask() -> int:
+    """Return the umask of this process; the only way to read it is to set it."""
+    found = os.umask(0o077)
+    os.umask(found)
+    return found
+
+
 def make_private_folder(folder: Path) -> None:
     """Make a folder and its parents with mode 0700 whatever the umask; or OSError."""
     if not folder.is_dir():

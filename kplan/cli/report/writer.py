@@ -1,6 +1,5 @@
 """Write reports to files, to stdout, and to the CI service of this job."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from kplan.model.errors import UsageError
 from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
 from kplan.report.render import FormatOptions, Report, render_report
-from kplan.state.atomic_file import real_path, write_temporary
+from kplan.state.atomic_file import read_umask, real_path, write_temporary
 
 _CHECKOUT_VARIABLES = (
     "GITHUB_WORKSPACE",
@@ -141,18 +140,11 @@ def _replace_file(path: Path, text: str) -> None:
     place = real_path(path)
     temporary = write_temporary(place, data)
     try:
-        temporary.chmod(place.stat().st_mode if place.exists() else _FILE_MODE & ~_umask())
+        temporary.chmod(place.stat().st_mode if place.exists() else _FILE_MODE & ~read_umask())
         temporary.replace(place)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    """Ask for the umask; the only way to read it is to set it."""
-    found = os.umask(0o022)
-    os.umask(found)
-    return found
 
 
 def _write_to_ci(session: Session, report: Report, format_options: FormatOptions) -> None:

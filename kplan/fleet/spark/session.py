@@ -28,6 +28,7 @@ from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.sandbox.process import Process, is_alive
+from kplan.state.atomic_file import read_umask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame as DataFrame  # noqa: PLC0414 - for workflow, which knows no Spark
@@ -245,7 +246,7 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         # The first upper() would have ICU go through all characters, for more than a second.
         "spark.sql.icu.caseMappings.enabled": "false",
         # Hadoop has a umask of its own, by which all users of this machine may read what it writes.
-        "spark.hadoop.fs.permissions.umask-mode": _umask(),
+        "spark.hadoop.fs.permissions.umask-mode": f"{read_umask():03o}",
     }
     if "spark.driver.memory" not in engine.conf:
         # Each small table that is sent to all tasks takes a page, of 8 MB in a heap of 1 GB, until
@@ -275,13 +276,6 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         **table_settings(engine.table_format, engine.conf, os.environ),
         "spark.master": engine.master or f"{_LOCAL}[*,{_MAX_FAILURES}]",
     }
-
-
-def _umask() -> str:
-    """Return the umask of this process in octal digits: it is told only where it is set."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return f"{mask:03o}"
 
 
 def table_settings(
