@@ -16,8 +16,8 @@ _WITH_CHANGE = {
 def keep_logger_levels(changes: Iterable[Change]) -> list[Change]:
     """Set loggers again that are as declared, and may have that from a logger which changes.
 
-    A node does not tell whether a level is a logger's own: one that has it from its parent or from
-    root would have another one after the apply.
+    Kafka does not say which levels are a logger's own: one that has it from its parent or from root
+    would have another one after the apply.
     """
     found = list(changes)
     moving = [

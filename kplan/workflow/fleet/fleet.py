@@ -159,8 +159,8 @@ def open_snapshot(
     ports.progress.stage("Starting Spark")
     engine = choose_engine(fleet, options.engine)
     if engine.starts_java:
-        has_few = not fleet.store_catalog and is_small_store(fleet.store)
-        engine = replace(engine, reads_little=reads_once or has_few)
+        is_little = reads_once or (not fleet.store_catalog and is_small_store(fleet.store))
+        engine = replace(engine, reads_little=is_little)
     with open_session(engine, ports.progress, options.command) as spark:
         store = open_store(spark, fleet)
         runs = store.runs()
