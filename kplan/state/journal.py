@@ -320,7 +320,7 @@ def change_line(change: Change) -> dict[str, object]:
     return {"change": found}
 
 
-_OPTIONAL_FIELDS = ("uid", "is_protected", "previous", "reason", "provider", "others")
+_OPTIONAL_FIELDS = ("uid", "is_protected", "previous", "reason", "provider", "others", "sensitive")
 """Fields that are empty in most changes."""
 
 

@@ -222,6 +222,16 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
     assert (kept.value, kept.uid, kept.is_protected) == (Topic("moved", 6, 3), moved.uid, True)
 
 
+def test_what_was_declared_as_sensitive_is_still_hidden_after_folding(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    hidden = replace(A, sensitive=frozenset({("config", "retention.ms")}))
+    with open_journal(path, plan(hidden)) as journal:
+        journal.on_send(plan(hidden).batches[0], [hidden])
+        journal.on_outcomes([applied(hidden)])
+    after, _ = replay_journal(state(), read(path))
+    assert after.owned[A.address].sensitive == hidden.sensitive
+
+
 def test_folding_again_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     write_example(path)
