@@ -32,10 +32,11 @@ class StoredLogs:
             for each in self._logs
             if has_name_of_file(each.last) and each.parts
         }
+        self._unchanged = {_whole_file(each.last): each for each in self._nameless.values()}
         ended = [*self._logs, *(Log((), each) for each in self._removed.values())]
         self._ends = _ends_by_stem(ended)
         self._packed = {
-            _packed_file(each): each
+            _renamed_file(each): each
             for each in parts
             if (each.cluster, each.file) in live and is_packed(each.source)
         }
@@ -62,11 +63,14 @@ class StoredLogs:
         """Say of which log a part is if that is known, and the removal of one that it replaces.
 
         A log that had no request is read from its beginning, and its id is to come. Under another
-        name it is another log.
+        name it is another log. Of several that begin with the same settings it is the one that is
+        as long and as old: there may be a request in its open last line.
         """
-        same = self._packed.get(_packed_file(part))
+        same = self._packed.get(_renamed_file(part))
         log = part.file if same is None else same.file
         before = self._nameless.get((part.cluster, log))
+        if before is not None:
+            before = self._unchanged.get(_whole_file(part), before)
         part = replace(part, file="" if before is not None else log)
         place = before and (before.last.cluster, before.last.source)
         if before is None or place in {(part.cluster, part.source), *unchanged}:
@@ -81,17 +85,22 @@ class StoredLogs:
         removed = self._removed.get((part.cluster, part.file or name))
         if removed is not None and removed.end == part.end == UNKNOWN_END:
             return replace(removed, source=part.source, stamp=part.stamp, part=part.part)
-        same = self._packed.get(_packed_file(part))
+        same = self._packed.get(_renamed_file(part))
         is_read = same is not None and same.file == part.file
         if same is None or not is_read or same.settings != part.settings or same.damage is None:
             return None
         return replace(part, damage=same.damage)
 
 
-def _packed_file(part: LogPart) -> tuple[str, ...]:
+def _renamed_file(part: LogPart) -> tuple[str, ...]:
     """Return what stays the same of a file when it is renamed, and is of no other one."""
     place = part.cluster, log_stem(part.source)
     return *place, *part.stamp.split(" ", 2)[:2], str(part.head_length), part.head
+
+
+def _whole_file(part: LogPart) -> tuple[str, ...]:
+    """Return what stays the same of a plain file when it is renamed, also of a long one."""
+    return *_renamed_file(part), str(part.end), part.tail
 
 
 class _LogEnd(NamedTuple):
