@@ -179,13 +179,14 @@ def _stage(name: str) -> None:
 
 
 @contextmanager
-def open_bench(master: str) -> Iterator[Bench]:
+def open_bench(master: str, *, reads_little: bool = False) -> Iterator[Bench]:
     """Start Spark, and make a scratch folder."""
     began = time.monotonic()
     os.environ.setdefault("SPARK_SCALA_VERSION", "2.13")  # executors are looked for by it
+    settings = SparkSettings(master, conf={"spark.driver.memory": HEAP}, reads_little=reads_little)
     with (
         tempfile.TemporaryDirectory(prefix="kplan-bench-", dir=os.environ.get("TMPDIR")) as scratch,
-        open_session(SparkSettings(master, conf={"spark.driver.memory": HEAP})) as spark,
+        open_session(settings) as spark,
     ):
         spark.range(1).count()
         print(f"start of Spark, with its first query: {time.monotonic() - began:.1f} s", flush=True)

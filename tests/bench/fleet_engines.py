@@ -147,7 +147,7 @@ def ingest_in(folder: Path, bench: Bench) -> tuple[FleetOptions, Took]:
 
 
 def _kplan(folder: Path) -> dict[str, Any]:
-    with open_bench("") as bench:
+    with open_bench("", reads_little=True) as bench:  # as `audit ingest` starts it
         options, first = ingest_in(folder, bench)
         used = fleet.open_store(bench.spark, fleet.read_fleet(options)).usage()
         row = used.selectExpr(

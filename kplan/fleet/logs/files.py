@@ -84,8 +84,8 @@ def find_new_lines(
 
     """
     stamps = known_stamps(parts)
-    here = [each for each in files if _is_read_here(each.source)]
-    elsewhere = [each for each in files if not _is_read_here(each.source)]
+    here = [each for each in files if is_read_here(each.source)]
+    elsewhere = [each for each in files if not is_read_here(each.source)]
     found = _grown_files(spark, here, stamps, StoredLogs(parts))
     native = _changed_objects(spark, elsewhere, stamps)
     first = 2 * len(found.parts)
@@ -100,7 +100,7 @@ def find_new_lines(
     return replace(found, native=numbered, layouts=layouts)
 
 
-def _is_read_here(source: str) -> bool:
+def is_read_here(source: str) -> bool:
     """Whether executors open a file themselves: what is elsewhere does not grow."""
     return urlsplit(source).scheme in {"", "file"} and not _SPARKS_OWN.search(source)
 

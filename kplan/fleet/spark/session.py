@@ -73,8 +73,8 @@ class SparkSettings:
     Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
     tables it works on; a Connect server must know Delta by itself. One that `has_package` imports
     this very kplan, and need not be sent it. With `is_joined` it is that of this process, whatever
-    its master. `process` is that of a server on this machine. One that `reads_little` works for
-    some seconds only.
+    its master. `process` is that of a server on this machine. One that `reads_little` does so in
+    Java: it works for some seconds only, or Python does most of the work.
     """
 
     master: str = ""

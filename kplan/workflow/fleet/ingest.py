@@ -21,12 +21,12 @@ from kplan.fleet.logs.counts import (
     silent_clusters,
 )
 from kplan.fleet.logs.file_names import LogPatterns, NamedFile, list_log_files
-from kplan.fleet.logs.files import NewLines, find_new_lines, read_new_lines
+from kplan.fleet.logs.files import NewLines, find_new_lines, is_read_here, read_new_lines
 from kplan.fleet.logs.layout import nearest_layout
 from kplan.fleet.logs.outcome import Added, UnreadableLog
 from kplan.fleet.logs.part import LogPart, latest_parts
 from kplan.fleet.spark.jobs import describe_jobs
-from kplan.fleet.spark.session import open_session
+from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.fleet.store import Store
 from kplan.model.errors import FleetError, KplanError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -60,10 +60,7 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
     """
     fleet = read_fleet(options)
     logging = logging_clusters(fleet, options)
-    engine = choose_engine(fleet, options.engine)
-    if any(map(log_topics, logging)) and not engine.remote:
-        more = KAFKA_CONNECTOR.settings(engine.conf, options.inputs.environ)
-        engine = replace(engine, conf={**engine.conf, **more})
+    engine = _choose_engine(fleet, logging, options)
     ports.progress.stage("Starting Spark")
     with open_session(engine, ports.progress, options.command) as spark:
         store = open_store(spark, fleet)
@@ -97,6 +94,20 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
             )
         remarks = () if any(each.lines or each.others for each in every) else (NO_LINES,)
         return Figures("Authorizer logs", tables, lineage, tuple(notes), remarks=remarks)
+
+
+def _choose_engine(
+    fleet: FleetConfiguration, logging: Iterable[FleetCluster], options: FleetOptions
+) -> SparkSettings:
+    """Say which Spark reads the logs; of files on this machine Python reads the lines."""
+    engine = choose_engine(fleet, options.engine)
+    if any(map(log_topics, logging)):
+        if engine.remote:
+            return engine
+        more = KAFKA_CONNECTOR.settings(engine.conf, options.inputs.environ)
+        return replace(engine, conf={**engine.conf, **more})
+    files = (file for each in log_patterns(logging) for file in each.patterns)
+    return replace(engine, reads_little=all(map(is_read_here, files)))
 
 
 def _stored_rows(store: Store, spark: "SparkSession", options: FleetOptions) -> "DataFrame":

@@ -1,5 +1,6 @@
 """How Java is started for a store that is not small; this Java only writes down what it is told."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,8 +37,25 @@ def test_java_compiles_for_long_where_rows_are_read_often(
     assert "-XX:TieredStopAtLevel=1" not in java_arguments(words, tmp_path, monkeypatch)
 
 
+@pytest.mark.parametrize(
+    ("logs", "is_quick"),
+    [
+        (["logs/*.log", "/var/log/kafka/authorizer.log"], True),
+        (["file:///var/log/*.gz"], True),
+        (["logs/*.log", "s3a://logs/*.log"], False),
+        (["logs/*.lz4"], False),
+        (["kafka://audit"], False),
+    ],
+)
+def test_java_compiles_quickly_where_python_reads_all_of_the_logs(
+    logs: Sequence[str], *, is_quick: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = java_arguments(("audit", "ingest"), tmp_path, monkeypatch, logs)
+    assert ("-XX:TieredStopAtLevel=1" in arguments) is is_quick
+
+
 def java_arguments(
-    words: Sequence[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+    words: Sequence[str], folder: Path, monkeypatch: pytest.MonkeyPatch, logs: Sequence[str] = ()
 ) -> list[str]:
     """Return what a command has Java started with."""
     told, java = folder / "arguments", folder / "home" / "bin" / "java"
@@ -49,7 +67,8 @@ def java_arguments(
     store.mkdir()
     (store / "rows").write_bytes(bytes(CODEGEN_MIN_BYTES + 1))
     (folder / "fleet.hcl").write_text(
-        'store {\n  path = "tables"\n}\ncluster "shop" {\n  snapshot = "shop.jsonl"\n}\n',
+        'store {\n  path = "tables"\n}\ncluster "shop" {\n  snapshot = "shop.jsonl"\n'
+        f"  audit = {json.dumps(logs)}\n}}\n",
         encoding="utf-8",
     )
     monkeypatch.chdir(folder)
