@@ -161,3 +161,31 @@ def test_a_command_whose_server_ends_says_so_within_seconds_and_the_next_one_doe
     assert any((place / "events").iterdir())
     assert "No Spark is running" in command("spark", "stop").out
     assert not record(place).exists()
+
+
+@pytest.mark.timeout(900)
+def test_stop_waits_for_a_start_and_a_start_that_was_killed_leaves_no_spark(
+    command: Command, place: Path
+) -> None:
+    command("spark", "stop")
+    environ = {"KPLAN_CACHE": str(place / "cache")}
+    begun = record(place).with_name("unfinished.json")
+    with start(place / "fleet", "fleet", "spark", "start", *START, env=environ) as first:
+        until(begun.exists)
+        left = json.loads(begun.read_text(encoding="utf-8"))["pid"]
+        first.kill()
+    assert is_running(left)
+    assert status(command) == {"running": False}
+
+    with start(place / "fleet", "fleet", "spark", "start", *START, env=environ) as second:
+        try:
+            until(lambda: not is_running(left))
+            stopped = command("spark", "stop")
+            _, told = second.communicate(timeout=60)
+        finally:
+            second.kill()
+    assert second.returncode == 0, told
+    assert stopped.code == 0, stopped.err
+    assert stopped.out.startswith("Stopped sc://localhost:")
+    assert status(command) == {"running": False}
+    assert not begun.exists()

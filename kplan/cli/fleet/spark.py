@@ -62,7 +62,8 @@ def spark(
         raise UsageError(f"kplan fleet spark {work} does not support -conf.")
     options = command.build_options(session, SparkOptions(conf=conf or []), RunOptions(), inputs)
     if work is ServerWork.STOP:
-        stopped = stop_spark()
+        with show_progress(session.terminal) as progress:
+            stopped = stop_spark(command.build_ports(session, progress))
         values: dict[str, object] = {"stopped": stopped is not None}
         text = "No Spark is running." if stopped is None else f"Stopped {stopped.address}."
     else:

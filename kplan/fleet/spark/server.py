@@ -109,6 +109,7 @@ def start_server(conf: Mapping[str, str], began_at: str) -> tuple[SparkServer, b
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with file_lock(folder / "lock"):
+            _end_unfinished_start()
             if (running := find_server()) is not None:
                 if not running.suits(conf):
                     raise FleetError(
@@ -122,12 +123,34 @@ def start_server(conf: Mapping[str, str], began_at: str) -> tuple[SparkServer, b
 
 
 def stop_server() -> SparkServer | None:
-    """Stop the server and return it; None where none runs."""
-    running = find_server()
-    if running is not None:
-        end_processes([running.process], STOP_TIMEOUT_S)
-    _record_file().unlink(missing_ok=True)
-    return running
+    """Stop the server and return it; None where none runs. One that starts is waited for.
+
+    Raises:
+        FleetError: the record of the server cannot be removed.
+
+    """
+    folder = server_folder()
+    if not folder.is_dir():
+        return None
+    try:
+        with file_lock(folder / "lock"):
+            _end_unfinished_start()
+            running = find_server()
+            if running is not None:
+                end_processes([running.process], STOP_TIMEOUT_S)
+            _record_file().unlink(missing_ok=True)
+            return running
+    except OSError as failure:
+        raise FleetError(f"{folder}: {failure.strerror or failure}.") from failure
+
+
+def _end_unfinished_start() -> None:
+    """End the process of a start that was killed: no record names it, and nobody has its token."""
+    file = _unfinished_file()
+    with suppress(OSError, ValueError, TypeError):
+        left = Process(**json.loads(file.read_text(encoding="utf-8")))
+        end_processes([left], STOP_TIMEOUT_S)
+    file.unlink(missing_ok=True)
 
 
 def package_stamp() -> str:
@@ -149,6 +172,8 @@ def _launch_server(folder: Path, conf: Mapping[str, str], began_at: str) -> Spar
     given |= utf8_locale(os.environ)
     with hold_signals():
         process = _spawn_with(given, tuple(command), log)
+        with suppress(OSError):  # no space: a start that is killed then leaves it
+            _write_private(_unfinished_file(), asdict(process))
     server = SparkServer(
         process,
         port,
@@ -169,6 +194,7 @@ def _launch_server(folder: Path, conf: Mapping[str, str], began_at: str) -> Spar
         raise
     finally:
         file.unlink(missing_ok=True)
+        _unfinished_file().unlink(missing_ok=True)
     return server
 
 
@@ -235,10 +261,17 @@ def _record_file() -> Path:
     return server_folder() / "server.json"
 
 
+def _unfinished_file() -> Path:
+    return server_folder() / "unfinished.json"
+
+
 def _write_record(server: SparkServer) -> None:
-    file = _record_file()
+    values = {"format": _FORMAT, **asdict(replace(server, conf=dict(server.conf)))}
+    _write_private(_record_file(), values)
+
+
+def _write_private(file: Path, values: Mapping[str, Any]) -> None:
     fresh = file.with_suffix(f".{os.getpid()}.new")
-    values: dict[str, Any] = {"format": _FORMAT, **asdict(replace(server, conf=dict(server.conf)))}
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w") as out:
         json.dump(values, out, sort_keys=True)
     fresh.replace(file)

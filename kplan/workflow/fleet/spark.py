@@ -37,8 +37,14 @@ def spark_status(options: FleetOptions) -> ServerStatus:
     return ServerStatus(server, server is not None and server.suits(_settings(options)))
 
 
-def stop_spark() -> SparkServer | None:
-    """Stop the server and return it; None where none runs."""
+def stop_spark(ports: FleetPorts) -> SparkServer | None:
+    """Stop the server and return it; None where none runs. One that starts is waited for.
+
+    Raises:
+        FleetError: its record cannot be removed.
+
+    """
+    ports.progress.stage("Stopping Spark")
     return stop_server()
 
 
