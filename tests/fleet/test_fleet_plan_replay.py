@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.fleet.logs.file_names import LogPatterns
-from kplan.fleet.snapshot import Row
+from kplan.fleet.snapshot import KINDS_READ, Row, unread_cluster_rows
 from kplan.fleet.store import Store
 from kplan.fleet.tables import PARQUET
 from kplan.kinds.acl import AclKind
@@ -87,3 +87,30 @@ def test_a_cluster_with_two_names_is_heard_under_either_and_each_log_counts_once
     assert told.replay is not None
     assert (told.replay.denied, told.replay.requests) == (2, 2)
     assert [each.code for each in told.diagnostics] == ["KP370"]
+
+
+def test_a_cluster_that_the_latest_run_could_not_read_is_the_one_that_it_was(
+    spark: "SparkSession", objects: Make, tmp_path: Path
+) -> None:
+    """Its names of now apply, and the super users of now."""
+    store = Store(spark, str(tmp_path), PARQUET)
+    read = {KINDS_READ: '["kafka_acl"]', "super_users": "[]"}
+    eu = Row("eu", "cluster", "id-eu", attributes=read)
+    gone = eu._replace(cluster="gone")
+    store.add_run(objects([eu, gone]), "mon", datetime(2026, 11, 16, tzinfo=UTC))
+    other = eu._replace(identity="id-before")
+    store.add_run(objects([other]), "sun", datetime(2026, 11, 15, tzinfo=UTC))
+    lines = [LINE.format(day=16, who=who) for who in ("a", "root")]
+    log = tmp_path / "a.log"
+    log.write_text("".join(f"{each}\n" for each in lines))
+    assert not ingest_files(store, spark, [LogPatterns("eu", (str(log),), "")]).notes
+    about_now = {"super_users": '["User:root"]'}
+    down = [row for name in ("eu", "new") for row in unread_cluster_rows(name, "down", about_now)]
+    store.add_run(objects(down), "tue", datetime(2026, 11, 17, tzinfo=UTC))
+    plan = Plan(PlanBasis("", "", 0, "id-eu"), (delete("orders"),), ())
+
+    told = compare_plan(spark, store, plan, {"": ReplayBasis("id-eu", (acl("orders"),))})
+    assert told.replay is not None
+    assert (told.replay.denied, told.replay.requests) == (1, 2)
+    with pytest.raises(UsageError, match=r"has no cluster id-before\. No run has read new yet"):
+        compare_plan(spark, store, plan, {"": ReplayBasis("id-before", ())})

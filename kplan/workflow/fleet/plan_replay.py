@@ -14,7 +14,7 @@ from kplan.fleet.replay import acl_changes, merge_names, replay_requests, replay
 from kplan.fleet.snapshot import ALLOW_EVERYONE, CLUSTER, OBJECT_SCHEMA, Row, object_row
 from kplan.fleet.spark.progress import SessionProgress
 from kplan.fleet.spark.session import SparkSettings, open_session
-from kplan.fleet.store import Store
+from kplan.fleet.store import Run, Store
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET
 from kplan.kinds.acl import AclKind
 from kplan.model.codes import SUMMARIES
@@ -99,9 +99,7 @@ def compare_plan(
     spark: "SparkSession", store: Store, plan: Plan, bases: Mapping[str, ReplayBasis]
 ) -> Plan:
     """Do the same on a Spark that is open."""
-    objects = store.objects(store.run())
-    known = objects.where(objects["kind"] == CLUSTER).select(*Row._fields).collect()
-    clusters = [Row(*each) for each in known]
+    clusters = _known_clusters(store)
     placed = {key: _names(clusters, basis, store.root) for key, basis in bases.items()}
     changes: dict[str, list[Change]] = {}
     rows: dict[tuple[str, str, str], Row] = {}
@@ -119,13 +117,45 @@ def compare_plan(
         return _with_replay(plan, used, found, changes)
 
 
+def _known_clusters(store: Store) -> list[Row]:
+    """Return the rows of the clusters of the latest run; raises FleetError where there is none.
+
+    One that it could not read is the cluster that it was when a run last read it.
+    """
+    runs = store.runs()
+    objects = store.objects(store.choose_run(runs))
+    rows = objects.where(objects["kind"] == CLUSTER).select(*Row._fields).collect()
+    clusters = {each.cluster: Row(*each) for each in rows}
+    reads: dict[str, Run] = {}
+    for each in runs:
+        for name in {name for group in each.kinds_read or () for name in group.clusters}:
+            if name in clusters and not clusters[name].identity:
+                reads[name] = each
+    if reads:
+        earlier = store.objects_of_runs([each for each in runs if each in reads.values()])
+        found = earlier.where(earlier["kind"] == CLUSTER).select("run", *Row._fields).collect()
+        for run, *values in found:
+            before = Row(*values)
+            if before.cluster in reads and run == reads[before.cluster].run:
+                attributes = {**before.attributes, **clusters[before.cluster].attributes}
+                clusters[before.cluster] = before._replace(attributes=attributes)
+    return list(clusters.values())
+
+
 def _names(clusters: Sequence[Row], basis: ReplayBasis, tables: str) -> list[Row]:
     """Find the rows of a cluster, which may have several names."""
     found = [each for each in clusters if each.identity == basis.cluster_id]
     if not found:
+        unread = sorted(each.cluster for each in clusters if not each.identity)
+        has_none = f"The latest run in {tables} has no cluster {basis.cluster_id}."
+        if unread:
+            raise UsageError(
+                f"{has_none} No run has read {', '.join(unread)} yet.",
+                "Take a run when that can be read, or add the cluster to fleet.hcl: kplan fleet "
+                "snapshot",
+            )
         raise UsageError(
-            f"The latest run in {tables} has no cluster {basis.cluster_id}.",
-            "Add the cluster to fleet.hcl and take a run: kplan fleet snapshot",
+            has_none, "Add the cluster to fleet.hcl and take a run: kplan fleet snapshot"
         )
     return sorted(found, key=lambda each: each.cluster)
 
