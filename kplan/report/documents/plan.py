@@ -284,6 +284,8 @@ def replay_text(replay: Replay) -> str:
     if replay.denied is None:
         return "logged requests UNKNOWN"
     since = f" since {day_text(replay.since)}" if replay.since else ""
+    if not replay.requests:
+        return "would have denied no logged request"  # none was asked for: no ACL changes
     if not replay.denied:
         return f"would have denied none of {count_text(replay.requests, 'logged request')}{since}"
     who = names_text([f"{name} ({count:,})" for name, count in replay.principals])

@@ -121,4 +121,5 @@ def test_the_sentence_is_exact() -> None:
     assert replay_text(none) == (
         "would have denied none of 10 logged requests since Tuesday, 2026-11-17"
     )
+    assert replay_text(Replay(0, 0)) == "would have denied no logged request"
     assert replay_text(Replay(None, 0)) == "logged requests UNKNOWN"
