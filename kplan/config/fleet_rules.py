@@ -79,7 +79,7 @@ def read_fleet_rules(blocks: Blocks, reader: ArgumentReader, clusters: Sequence[
     """Read the blocks; `clusters` are the names of the clusters of the file."""
     found = _RuleReader(reader, frozenset(clusters))
     return FleetRules(
-        tuple(found.team(each) for each in blocks("team")),
+        found.teams(blocks("team")),
         next((found.costs(each) for each in blocks("costs")), None),
         next((found.trends(each) for each in blocks("trends")), TrendRules()),
         next((found.anomalies(each) for each in blocks("anomalies")), AnomalyRules()),
@@ -93,6 +93,20 @@ class _RuleReader:
     reader: ArgumentReader
     clusters: frozenset[str]
 
+    def teams(self, declarations: Sequence[Declaration]) -> tuple[Team, ...]:
+        """Read the `team` blocks; what two of them name is of neither."""
+        found = tuple(self.team(each) for each in declarations)
+        first: dict[tuple[str, str], str] = {}
+        for declaration, team in zip(declarations, found, strict=True):
+            named = [("owners", each) for each in team.owners]
+            for argument, name in [*named, *(("topics", each) for each in team.topics)]:
+                other = first.setdefault((argument, name), team.name)
+                if other != team.name:
+                    detail = f'"{name}" is of team "{other}" already.'
+                    where = declaration.value_range(argument)
+                    self.reader.report([error("KP139", where, detail)])
+        return found
+
     def team(self, declaration: Declaration) -> Team:
         found = Team(
             declaration.name,
@@ -103,6 +117,11 @@ class _RuleReader:
             detail = f'Nothing belongs to team "{found.name}".'
             hint = 'Name its configurations (owners = ["DIR"]) or topics (topics = ["shop.*"]).'
             self.reader.report([error("KP139", declaration.declared_at, detail, hint=hint)])
+        if not all(found.owners):
+            self._refuse(declaration, "owners", "a list of names that are not empty")
+        if not all(each and "*" not in each[:-1] for each in found.topics):
+            what = "a list of names, or of beginnings of names with * behind them"
+            self._refuse(declaration, "topics", what)
         return found
 
     def costs(self, declaration: Declaration) -> CostRules:
