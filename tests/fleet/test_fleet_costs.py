@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.insight.costs import cost_table, price_usage
+from kplan.fleet.insight.costs import (
+    cost_table,
+    month_coverage,
+    month_spans,
+    partial_months,
+    price_usage,
+    unknown_requests,
+)
+from kplan.fleet.insight.spans import run_spans
 from kplan.fleet.logs.requests import log_sums
 from kplan.model.fleet import CostRow
 from tests.fleet.seeded_logs import Logs, usage_of
@@ -52,3 +60,32 @@ def test_a_month_ends_without_what_was_deleted_in_it(spark: "SparkSession") -> N
     assert (huge.topics, huge.bytes) == (1, EXBIBYTE + 1)
     assert (unsized.topics, unsized.bytes, unsized.gib_months) == (1, None, None)
     assert (logged.topics, logged.bytes, logged.requests) == (None, None, 7)  # in no run
+
+
+def test_months_of_which_no_day_of_a_cluster_is_known_are_told(spark: "SparkSession") -> None:
+    """A cluster that runs cannot read any more costs nothing from then on, and says so."""
+    eu, us = (read(name, ("shop.a", 3, 2, GIB)) for name in ("eu", "us"))
+    away = read("us", is_read=False)
+    runs = [("2023-12-15", [*eu, *us]), ("2024-01-02", [*eu, *away]), ("2024-03-02", away)]
+    spans = month_spans(run_spans(objects_of(spark, runs)))
+    log = Logs("us", random.Random(1))
+    log.add(date(2023, 12, 15), "User:a", "h", ("READ", "TOPIC"), 7)
+    sums = log_sums(usage_of(spark, log.rows).selectExpr("*", "'us' AS source"))
+
+    coverage = month_coverage(spans, ("2024-01", "2024-03"))
+    assert [tuple(each) for each in coverage.collect()] == [
+        ("2024-03", "eu", 0, 31, None, None),
+        ("2024-03", "us", 0, 31, None, None),
+        ("2024-02", "eu", 0, 29, None, None),
+        ("2024-02", "us", 0, 29, None, None),
+        ("2024-01", "eu", 2, 31, "2024-01-01", "2024-01-02"),
+        ("2024-01", "us", 0, 31, None, None),
+    ]
+    assert [tuple(each) for each in partial_months(coverage)] == [
+        ("2024-01", 31, 0, 2, "2024-01-01", "2024-01-02"),
+        ("2024-02", 29, 0, 0, None, None),
+        ("2024-03", 31, 0, 0, None, None),
+    ]
+    whole = month_coverage(spans, ("2023-12", "2024-03"))
+    there = objects_of(spark, [("x", us)])
+    assert unknown_requests(there, sums, whole).count() == 0  # no run after its log

@@ -216,10 +216,10 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(
     assert sum(row["cost"] for row in by_cluster) == sum(
         each.cost for each in rows.values() if each.cost is not None
     )
-    coverage = month_coverage(month_spans(run_spans(objects)))
+    coverage = month_coverage(month_spans(run_spans(objects)), ("2026-10", "2026-11"))
     assert [tuple(each) for each in partial_months(coverage)] == [
         ("2026-10", 31, 1, 12, "2026-10-20", "2026-10-31"),
-        ("2026-11", 30, 11, 11, "2026-11-01", "2026-11-11"),
+        ("2026-11", 30, 0, 11, "2026-11-01", "2026-11-11"),
     ]
 
 
@@ -239,7 +239,7 @@ def test_requests_of_months_before_and_after_the_log_are_unknown(spark: "SparkSe
     assert asked["2026-11", "eu"] == 7
     assert asked["2026-12", "eu"] is None
     assert asked["2026-11", "us"] is None
-    coverage = month_coverage(month_spans(run_spans(objects)))
+    coverage = month_coverage(month_spans(run_spans(objects)), ("2026-10", "2026-12"))
     there = objects_of(spark, [("x", [*eu, *us])])
     assert [tuple(each) for each in unknown_requests(there, sums, coverage).collect()] == [
         ("eu", "its log begins on 2026-11-03: requests of the months before are unknown"),

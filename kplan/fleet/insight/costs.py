@@ -133,16 +133,30 @@ def month_spans(spans: "DataFrame") -> "DataFrame":
     )
 
 
-def month_coverage(spans: "DataFrame") -> "DataFrame":
-    """Say which days of each month are known of a cluster.
+def month_coverage(spans: "DataFrame", months: tuple[str, str]) -> "DataFrame":
+    """Say which days of each month are known of a cluster, from the first to the last month.
 
-    In: what `month_spans` gives. Out: month, cluster, days, month_days, first_day, last_day.
+    After the last month of which a day is known there is a row for each month, too: with 0 days,
+    and null for the first and last one. In: what `month_spans` gives. Out: month, cluster, days,
+    month_days, first_day, last_day.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
+    latest = F.lit(f"{months[1]}-01").cast("date")
+    later = F.expr("dateadd(MONTH, 1, start)")
+    unknown = (
+        spans.groupBy("cluster")
+        .agg(F.max(F.to_date(F.concat("month", F.lit("-01")))).alias("start"))
+        .where(F.col("start") < latest)
+        .select("cluster", F.explode(F.sequence(later, latest, F.expr("interval 1 month"))))
+        .select("cluster", F.date_format("col", "yyyy-MM").alias("month"), F.lit(0).alias("days"))
+    )
     start = F.to_date(F.concat("month", F.lit("-01")))
     return (
-        spans.groupBy("month", "cluster")
+        spans.select("cluster", "month", "days", "first_day", "last_day")
+        .unionByName(unknown, allowMissingColumns=True)
+        .where(F.col("month").between(*months))
+        .groupBy("month", "cluster")
         .agg(
             F.sum("days").alias("days"),
             F.dayofmonth(F.last_day(F.first(start))).cast("long").alias("month_days"),
@@ -160,14 +174,17 @@ def first_of_month(day: date, before: int) -> date:
 
 
 class PartialMonth(NamedTuple):
-    """A month that is not known in full: the fewest and the most days known of a cluster."""
+    """A month that is not known in full: the fewest and the most days known of a cluster.
+
+    The first and the last day of any cluster are None where no day is known.
+    """
 
     month: str
     month_days: int
     least: int
     most: int
-    first_day: str
-    last_day: str
+    first_day: str | None
+    last_day: str | None
 
 
 def partial_months(coverage: "DataFrame") -> list[PartialMonth]:
@@ -204,8 +221,10 @@ def unknown_requests(
         return there.withColumn("reason", F.lit("no authorizer log was ingested")).orderBy(
             "cluster"
         )
-    months = coverage.groupBy("cluster").agg(
-        F.min("month").alias("first"), F.max("month").alias("last")
+    months = (
+        coverage.where("days > 0")
+        .groupBy("cluster")
+        .agg(F.min("month").alias("first"), F.max("month").alias("last"))
     )
     since, until = (F.date_format(each, "yyyy-MM-dd") for each in ("since", "until"))
     reasons = F.array(

@@ -89,7 +89,7 @@ def cost_tables(
     requests = None if used is None else costs.owner_requests(used, history.ownership)
     usage = costs.monthly_usage(history.by_owner, spans, unsized, requests, sums)
     priced = compute(costs.price_usage(usage, rules, span))
-    coverage = compute(costs.month_coverage(spans.where(spans["month"].between(*span))))
+    coverage = compute(costs.month_coverage(spans, span))
     values = {
         "costs": costs.cost_table(priced),
         "clusters": costs.cost_table(priced, ("month", "cluster")),
@@ -126,6 +126,8 @@ def _partial_notes(coverage: "DataFrame") -> list[str]:
     return [
         f"{each.month} is prorated: {_day_range(each.least, each.most)} of {each.month_days} days "
         f"are known, {each.first_day} to {each.last_day}."
+        if each.most
+        else f"No day of {each.month} is known."
         for each in costs.partial_months(coverage)
     ]
 
