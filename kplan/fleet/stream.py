@@ -37,6 +37,8 @@ REFRESH_S = 600.0
 COMPACT_GRACE, after which maintenance removes what it put together."""
 _CONCURRENT_ERRORS = ("CONCURRENT_STREAM_LOG_UPDATE", "CONCURRENT_QUERY")
 _MAX_CONFLICTS = 3
+REMIND_S = 3600.0
+"""After how long a failure that lasts is told again."""
 _CHANGING_PARTS = re.compile(r"[0-9a-f]{32}|[0-9]+")
 """What differs each time in the text of the same failure: ids of attempts, and numbers of tasks."""
 
@@ -90,10 +92,11 @@ def run_streams(
 ) -> None:
     """Run a query for each source until the event is set; then the micro-batches at work end.
 
-    A query that fails is told once for each reason, and started again.
+    A query that fails is told for each reason, once an hour, and started again.
 
     Raises:
-        FleetError: another process works on the same checkpoints, or Spark has ended.
+        FleetError: the place of the checkpoints cannot be written when a query first starts,
+            another process works on the same checkpoints, or Spark has ended.
 
     """
     spark.conf.set(_STOP_TIMEOUT_SETTING, f"{STOP_TIMEOUT_S:.0f}s")
@@ -126,6 +129,8 @@ class _Query:
     _query: "StreamingQuery | None" = None
     _failure: KplanError | None = None
     _told: str = ""
+    _told_at: float = 0.0
+    _has_begun: bool = False
     _conflicts: int = 0
     _retry_at: float = 0.0
     _ended: threading.Event = field(default_factory=threading.Event)
@@ -152,28 +157,34 @@ class _Query:
                 return
             failure, self._query = self._query_failure(self._query), None
             self._tell(failure)
-        if time.monotonic() >= self._retry_at:
-            try:
-                self._query = self._start()
-            except KplanError as failure:
-                self._tell(failure)
+        if time.monotonic() < self._retry_at:
+            return
+        try:
+            rows = self.source.load(self.spark)
+        except KplanError as failure:
+            self._tell(failure)
+            return
+        try:
+            self._query = self._start(rows)
+        except FleetError as failure:
+            if not self._has_begun:
+                raise  # who started it hears of it, not only a log
+            self._tell(failure)
+        self._has_begun = True
 
-    def _start(self) -> "StreamingQuery":
+    def _start(self, rows: "DataFrame") -> "StreamingQuery":
+        place = f"{self.options.checkpoints}/{self.source.checkpoint}"
         try:
             return (
-                self.source.load(self.spark)
-                .writeStream.foreachBatch(self._add)
-                .option(
-                    "checkpointLocation", f"{self.options.checkpoints}/{self.source.checkpoint}"
-                )
+                rows.writeStream.foreachBatch(self._add)
+                .option("checkpointLocation", place)
                 .trigger(processingTime=f"{self.options.interval_s:.3f} seconds")
                 .queryName(f"kplan: {self.source.name}")
                 .start()
             )
-        except KplanError:
-            raise
         except Exception as failure:
-            raise FleetError(failure_reason(failure)) from failure
+            detail = f"A stream cannot begin with {place}: {failure_reason(failure)}"
+            raise FleetError(detail) from failure
 
     def _stop(self) -> None:
         """Stop the query, once it has noted which micro-batch is done."""
@@ -217,8 +228,9 @@ class _Query:
     def _tell(self, failure: KplanError) -> None:
         self._retry_at = time.monotonic() + max(MIN_RETRY_S, self.options.interval_s)
         reason = _CHANGING_PARTS.sub("", str(failure))
-        if self._told != reason:
-            self._told = reason
+        now = time.monotonic()
+        if self._told != reason or now >= self._told_at + REMIND_S:
+            self._told, self._told_at = reason, now
             self.options.report_failure(self.source.name, failure)
 
 

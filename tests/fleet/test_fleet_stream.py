@@ -1,20 +1,30 @@
 """A micro-batch of a topic, and what was read of it before."""
 
+import shutil
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kplan.fleet import stream
+from kplan.fleet.logs.outcome import Added
 from kplan.fleet.logs.part import LogPart
 from kplan.fleet.logs.store import LogStore
 from kplan.fleet.store import Store
-from kplan.fleet.stream import FollowedTopic, add_records
-from kplan.model.errors import FleetError
+from kplan.fleet.stream import (
+    FollowedTopic,
+    LogSource,
+    StreamOptions,
+    add_records,
+    run_streams,
+    ticks,
+)
+from kplan.model.errors import FleetError, KplanError
 from tests.fleet.test_fleet_logs import line, requests
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -98,3 +108,34 @@ def test_a_stream_that_could_not_write_reads_the_tables_again(
             batch(2, 3)
     assert batch(2, 3) == 0
     assert requests(store) == {f"t{n}": 1 for n in range(3)}
+
+
+def test_a_stream_whose_checkpoints_cannot_be_written_ends_if_it_never_began(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has begun is started again: the disk may have been full."""
+    monkeypatch.setattr(stream, "MIN_RETRY_S", 0.1)
+    place, stop_event, told = tmp_path / "tables", threading.Event(), list[str]()
+    place.write_text("")  # no folder can be made below a file, also by root
+
+    def report(_: str, failure: KplanError) -> None:
+        told.append(str(failure))
+        place.unlink(missing_ok=True)
+
+    def add(_: "DataFrame") -> Added:
+        if not told:  # the first micro-batch: then the place goes
+            shutil.rmtree(place)
+            place.write_text("")
+        else:
+            stop_event.set()
+        return Added()
+
+    source = LogSource("files", "files", ticks, add)
+    options = StreamOptions(f"{place}/checkpoints", 0.1, lambda _: None, report)
+    with pytest.raises(FleetError, match=r"A stream cannot begin with .*/checkpoints/files: "):
+        run_streams(spark, [source], options, stop_event)
+    assert not told
+
+    place.unlink()
+    run_streams(spark, [source], options, stop_event)
+    assert told

@@ -53,10 +53,12 @@ class _NoSpark:
     conf = _Settings()
 
 
-def test_a_failure_is_told_once_whatever_its_attempts_and_tasks_are(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("remind_s", "times"), [(stream.REMIND_S, 1), (0.0, 3)])
+def test_a_failure_is_told_once_whatever_its_attempts_and_tasks_are_and_again_later(
+    remind_s: float, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store that cannot be written has another folder in its message each time."""
+    monkeypatch.setattr(stream, "REMIND_S", remind_s)
     monkeypatch.setattr(stream, "MIN_RETRY_S", 0.0)
     monkeypatch.setattr(stream, "POLL_INTERVAL_S", 0.01)
     stop_event, told, tries = threading.Event(), list[str](), 0
@@ -74,10 +76,9 @@ def test_a_failure_is_told_once_whatever_its_attempts_and_tasks_are(
         "checkpoints", 0.0, lambda _: None, lambda _, failure: told.append(str(failure))
     )
     run_streams(_NoSpark(), [source], options, stop_event)  # type: ignore[arg-type]
-    assert [each.split(":")[0] for each in told] == [
-        "Mkdirs failed",
-        "The cluster does not answer.",
-    ]
+    *failures, last = (each.split(":")[0] for each in told)
+    assert failures == ["Mkdirs failed"] * times
+    assert last == "The cluster does not answer."
 
 
 def test_what_a_stream_reports_reads_as_sentences() -> None:
