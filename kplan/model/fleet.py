@@ -170,9 +170,9 @@ class AnomalyRow:
     """What was not so before.
 
     `finding` is new_principal, new_host, new_operation, denials_rise or requests_rise. `subject` is
-    the host, or the operation and resource type. `day` is the day of the most requests, `requests`
-    and `denied` count those of the days watched, of a rise those of that day. `because` says what
-    the baseline is, and which threshold is passed.
+    the host, or the operation and resource type. `day` is the day of the most requests. `requests`,
+    `denied`, `first_at` and `last_at` are of the days watched, of a rise those of that day.
+    `because` says what the baseline is, and which threshold is passed.
     """
 
     cluster: str

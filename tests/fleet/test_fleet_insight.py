@@ -444,6 +444,28 @@ def test_after_a_gap_in_the_log_what_is_new_is_told_and_no_rise(spark: "SparkSes
     ] == [f"its log has requests on 0 days from {watch.baseline} until {watch.first}; rises need 7"]
 
 
+def test_a_rise_has_the_requests_and_the_times_of_its_day(spark: "SparkSession") -> None:
+    """What is new has those of all days watched."""
+    log = Logs("eu", random.Random(5))
+    asked = ("h", ("READ", "TOPIC"))
+    for age in range(2, 12):
+        log.add(LAST_DAY - timedelta(days=age), "User:a", *asked, 100)
+    before = LAST_DAY - timedelta(days=1)
+    for day, count in ((before, 2_000), (LAST_DAY, 50)):
+        log.add(day, "User:a", *asked, count)
+        log.add(day, "User:new", *asked, 5)
+    rules = AnomalyRules()
+    watch = Watch.until(LAST_DAY, rules)
+    used = usage_of(spark, log.rows)
+    history, clusters = (f(used, watch, rules) for f in (subject_history, cluster_history))
+    rows = [AnomalyRow(*row) for row in anomaly_table(history, clusters, watch, rules).collect()]
+    new, rise = rows
+    assert (rise.finding, rise.requests, rise.day) == ("requests_rise", 2_000, str(before))
+    assert (rise.first_at[:10], rise.last_at[:10]) == (str(before), str(before))
+    assert (new.finding, new.requests) == ("new_principal", 10)
+    assert (new.first_at[:10], new.last_at[:10]) == (str(before), str(LAST_DAY))
+
+
 def test_without_owners_topics_are_grouped_by_prefix(spark: "SparkSession") -> None:
     names = ("shop.orders", "pay-in", "plain", "__transaction_state")
     objects = objects_of(spark, [("2026-11-01", read("eu", *((n, 1, 1, 1) for n in names)))])

@@ -30,7 +30,7 @@ ANOMALY_SCHEMA = (
 ANOMALY_COLUMNS = tuple(each.name for each in fields(AnomalyRow))
 _SUBJECT = ("cluster", "kind", "principal", "subject")
 _CLUSTER, _PRINCIPAL, _HOST, _OPERATION = "cluster", "principal", "host", "operation"
-_COUNTS = ("requests", "denied")
+_COUNTS, _TIMES = ("requests", "denied"), ("first_at", "last_at")
 _RATES = ("allowed", "denied")
 
 
@@ -126,7 +126,7 @@ def _add_up_days(daily: "DataFrame") -> "DataFrame":
     is_now, is_baseline = F.col("is_now"), F.col("is_baseline")
     busiest = F.max(F.when(is_now, _struct(count=F.col("requests"), day=F.col("day"))))
     sums: dict[str, Column] = {"busiest_day": busiest["day"]}
-    day = {name: F.col(name) for name in ("day", *_COUNTS)}
+    day = {name: F.col(name) for name in ("day", *_COUNTS, *_TIMES)}
     for each in _RATES:
         value = F.col(each)
         sums |= {
@@ -175,9 +175,9 @@ def anomaly_table(
         (F.col("kind") != _CLUSTER) | ~F.col("is_explained")
     )
     is_rise = F.col("found.finding").isin(DENIALS_RISE, REQUESTS_RISE)
-    counts = {
-        each: F.when(is_rise, F.col(f"found.{each}")).otherwise(F.col(each)).alias(each)
-        for each in _COUNTS
+    own_day = {
+        each: F.when(is_rise, F.col(f"found.{each}")).otherwise(F.col(each))
+        for each in (*_COUNTS, *_TIMES)
     }
     told = rows.select(
         "cluster",
@@ -187,9 +187,8 @@ def anomaly_table(
         .alias("principal"),
         "subject",
         F.date_format("found.day", "yyyy-MM-dd").alias("day"),
-        *counts.values(),
-        utc_text(F.col("first_at")).alias("first_at"),
-        utc_text(F.col("last_at")).alias("last_at"),
+        *(own_day[each].alias(each) for each in _COUNTS),
+        *(utc_text(own_day[each]).alias(each) for each in _TIMES),
         F.round("found.baseline", 3).alias("baseline"),
         F.round("found.threshold", 3).alias("threshold"),
         "found.because",
@@ -356,8 +355,7 @@ def _rise(count: str, finding: str, is_asked: "Column", rules: AnomalyRules) -> 
         day=peak["day"],
         baseline=highest,
         threshold=threshold,
-        requests=peak["requests"],
-        denied=peak["denied"],
+        **{name: peak[name] for name in (*_COUNTS, *_TIMES)},
     )
 
 
@@ -373,10 +371,10 @@ def _finding(is_so: "Column", finding: str, because: "Column", **more: "Column")
         "day": F.col("busiest_day"),
         "baseline": F.lit(None),
         "threshold": F.lit(None),
-        "requests": F.lit(None),
-        "denied": F.lit(None),
+        **dict.fromkeys((*_COUNTS, *_TIMES), F.lit(None)),
     }
-    types = {"day": "date", "requests": "bigint", "denied": "bigint"}
+    types = {"day": "date"}
+    types |= dict.fromkeys(_COUNTS, "bigint") | dict.fromkeys(_TIMES, "timestamp")
     values = {
         name: more.get(name, each).cast(types.get(name, "double")) for name, each in unknown.items()
     }
