@@ -5,6 +5,7 @@ with: the driver can take no more.
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +21,8 @@ _GATEWAY = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
 """What spark-submit sets for the Python that it starts."""
 _PLATFORM = "DATABRICKS_RUNTIME_VERSION"
 """What is set where `SparkSession.builder.getOrCreate()` returns the session of the platform."""
+_OWN_SERVER = re.compile(r"local(-cluster)?(\[.*\])?").fullmatch
+"""The masters of which PySpark would start a Connect server of its own."""
 _OF_ITS_START = ("spark.master", "spark.ui.", "spark.driver.", "spark.jars")
 """How the settings begin that belong to whoever starts Spark."""
 _SESSION_SETTINGS = ("spark.sql.session.timeZone", "spark.sql.sources.partitionOverwriteMode")
@@ -52,9 +55,23 @@ def has_spark(environ: Mapping[str, str]) -> bool:
 
 
 def environment_remote(environ: Mapping[str, str]) -> str:
-    """Return the Connect server that PySpark's own variable names, "" for none."""
+    """Return the Connect server that PySpark's own variable names, "" for none.
+
+    It may also ask PySpark for a server of its own (`local[2]`), which is none to connect to.
+
+    Raises:
+        FleetError: it names neither.
+
+    """
     found = environ.get("SPARK_REMOTE", "")
-    return found if found.startswith("sc://") else ""
+    if not found or _OWN_SERVER(found):
+        return ""
+    if not found.startswith("sc://"):
+        raise FleetError(
+            "SPARK_REMOTE is not an address of Spark Connect.",
+            "Set it to sc://HOST:PORT, or unset it.",
+        )
+    return found
 
 
 def submitted_master() -> str:

@@ -81,11 +81,11 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
 def choose_engine(fleet: FleetConfiguration, engine: SparkSettings) -> SparkSettings:
     """Say which Spark works; the command line wins over the fleet file.
 
-    The Spark that was started for this process wins over the fleet file, too. Where none is named,
-    that is the one of SPARK_REMOTE, then the server of `kplan fleet spark start`, if it has the
-    settings of the fleet, else a Spark of this command alone.
+    So does the Spark of this process. Where none is named, it is that of SPARK_REMOTE, then the
+    server of `kplan fleet spark start`, if it suits the fleet, else one of this command alone.
 
     Raises:
+        FleetError: SPARK_REMOTE is no address.
         UsageError: there is a Spark of this process, and -master names another.
 
     """

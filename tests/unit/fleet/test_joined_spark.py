@@ -6,7 +6,7 @@ import pytest
 
 from kplan.config.fleet_file import FleetConfiguration
 from kplan.fleet.spark.session import SparkSettings
-from kplan.model.errors import UsageError
+from kplan.model.errors import FleetError, UsageError
 from kplan.workflow.fleet.fleet import choose_engine, choose_local_engine
 
 FLEET = FleetConfiguration(Path(), spark_master="spark://file:7077", spark_conf={"a": "1"})
@@ -43,5 +43,10 @@ def test_sparks_own_variable_names_a_connect_server_where_nothing_else_does(
     bare = FleetConfiguration(Path())
     assert choose_engine(bare, SparkSettings()).remote == "sc://environment:15002"
     assert choose_local_engine("parquet").remote == "sc://environment:15002"
-    monkeypatch.setenv("SPARK_REMOTE", "local")
-    assert not choose_engine(bare, SparkSettings()).remote
+    for own in ("local", "local[2]", "local-cluster[1,1,512]", ""):
+        monkeypatch.setenv("SPARK_REMOTE", own)
+        assert not choose_engine(bare, SparkSettings()).remote
+    monkeypatch.setenv("SPARK_REMOTE", "localhost:15002")
+    assert choose_engine(bare, SparkSettings("local[1]")).master == "local[1]"
+    with pytest.raises(FleetError, match="SPARK_REMOTE is not an address of Spark Connect"):
+        choose_engine(bare, SparkSettings())
