@@ -32,7 +32,7 @@ from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
 from kplan.model.file_url import escape_glob, is_url
-from kplan.model.fleet import SECRET_SETTINGS, FleetRules
+from kplan.model.fleet import SECRET_SETTINGS, SPARK_ADDRESSES, FleetRules
 from kplan.model.log_layout import AuditFiles
 
 T = TypeVar("T")
@@ -216,6 +216,10 @@ class _ArgumentReader:
     def spark_conf(self, declaration: Declaration) -> dict[str, str]:
         """Read the settings of Spark; one has the names of those that are sensitive."""
         found, marked = self.string_map(declaration, "conf"), self._marked(declaration, "conf")
+        for name in sorted(SPARK_ADDRESSES.keys() & found.keys()):
+            detail, hint = f"conf cannot set {name}.", f'Use {SPARK_ADDRESSES[name]} = "URL".'
+            where = declaration.value_range("conf")
+            self._results.report([error("KP139", where, detail, hint=hint)])
         parts = marked if isinstance(marked, dict) else dict.fromkeys(found, marked)
         names = ",".join(name for name in found if has_sensitive(parts[name]))
         return {**found, SECRET_SETTINGS: names} if names else found

@@ -6,6 +6,8 @@ from decimal import Decimal
 
 from kplan.model.dataclass import dataclass
 
+SPARK_ADDRESSES = {"spark.master": "master", "spark.remote": "remote"}
+"""Settings of Spark that are set by arguments of their own."""
 SECRET_SETTINGS = "spark.kplan.secrets"  # noqa: S105 - the name of a setting
 """A setting of Spark: the names of others that are sensitive in the fleet file."""
 KAFKA_OWNER = "(kafka)"

@@ -19,6 +19,7 @@ from kplan.fleet.compat import newest_java, spark_version
 from kplan.fleet.spark.credentials import secret_options, split_secrets
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, UsageError
+from kplan.model.fleet import SPARK_ADDRESSES
 from kplan.sandbox.artifact import cache_folder, is_cache_kept
 from kplan.sandbox.java import MIN_JAVA, read_java_version
 from kplan.sandbox.runtime import MIN_JAVA_WITH_AOT, Java
@@ -348,12 +349,14 @@ def _stop_process(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
 
 
 def parse_settings(options: Sequence[str]) -> dict[str, str]:
-    """Read `key=value` options; raises UsageError for one that is not of that form."""
+    """Read `key=value` options; raises UsageError for one of another form, or of an address."""
     found: dict[str, str] = {}
     for each in options:
         key, equals, value = each.partition("=")
         if not equals or not key.strip():
             raise UsageError(f"-conf={each} is not of the form KEY=VALUE.")
+        if own := SPARK_ADDRESSES.get(key.strip()):
+            raise UsageError(f"-conf cannot set {key.strip()}.", f"Use -{own}=URL.")
         found[key.strip()] = value
     return found
 

@@ -31,6 +31,7 @@ _FORMAT = 1
 _TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - the name of a variable
 _LOG_TAIL_LINES = 15
 _CLASS = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal")
+_OWN_SETTINGS = {"spark.connect.grpc.binding.address", "spark.connect.grpc.binding.port"}
 _PRIVATE = 0o600
 
 
@@ -95,9 +96,15 @@ def start_server(conf: Mapping[str, str], began_at: str) -> tuple[SparkServer, b
     that only its owner can read.
 
     Raises:
-        FleetError: one with other settings runs, or Spark does not start or has no tokens.
+        FleetError: one with other settings runs, or Spark does not start or has no tokens, or the
+            settings say where it listens.
 
     """
+    if given := sorted(_OWN_SETTINGS & conf.keys()):
+        raise FleetError(
+            f"{given[0]} cannot be set: the server listens on loopback, at a free port.",
+            "kplan fleet spark status -json has its address.",
+        )
     spark = spark_version()
     if not asks_for_tokens(spark):
         raise FleetError(

@@ -79,6 +79,18 @@ def test_sensitive_settings_of_spark_are_known_by_name(
     assert "secret'" not in repr(found)
 
 
+@pytest.mark.parametrize(("name", "own"), [("spark.master", "master"), ("spark.remote", "remote")])
+def test_an_address_of_spark_among_its_settings_is_told(
+    name: str, own: str, tmp_path: Path
+) -> None:
+    found = load_file(
+        tmp_path, f'cluster "a" {{ snapshot = "a" }}\nspark {{ conf = {{ "{name}" = "x" }} }}\n'
+    )
+    (told,) = found.diagnostics
+    assert (told.code, told.detail) == ("KP139", f"conf cannot set {name}.")
+    assert told.hint == f'Use {own} = "URL".'
+
+
 def test_a_store_and_logs_may_be_in_any_file_system(tmp_path: Path) -> None:
     for place in ("s3a://bucket/fleet", "hdfs:/fleet", "file:/srv/fleet", "file:///srv/fleet"):
         text = f'cluster "a" {{\n snapshot = "a"\n audit = ["{place}"]\n}}\n'

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from kplan.fleet.spark.jvm import parse_settings
+from kplan.fleet.spark.server import start_server
 from kplan.fleet.spark.session import (
     SparkSettings,
     check_reachable,
@@ -71,6 +72,18 @@ def test_a_setting_without_a_value_is_a_wrong_command_line() -> None:
     assert parse_settings(["a=b=c", " d ="]) == {"a": "b=c", "d": ""}
     with pytest.raises(UsageError, match="-conf=bad is not of the form"):
         parse_settings(["bad"])
+    for name, option in (("spark.master", "-master=URL"), ("spark.remote", "-remote=URL")):
+        with pytest.raises(UsageError, match=f"-conf cannot set {name}") as refused:
+            parse_settings([f" {name} =local[1]"])
+        assert option in refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["address", "port"])
+def test_where_the_server_listens_cannot_be_set(name: str) -> None:
+    """It was recorded, and shown, and the server listened elsewhere."""
+    own = f"spark.connect.grpc.binding.{name}"
+    with pytest.raises(FleetError, match=f"{own} cannot be set: the server listens on loopback"):
+        start_server({own: "15002"}, "2026-11-30T00:00:00+00:00")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
