@@ -89,7 +89,7 @@ def _status_data(found: "ServerStatus") -> dict[str, object]:
         "spark": server.spark,
         "started_at": server.began_at,
         "conf": _shown_settings(server),
-        "used": found.is_suitable,
+        "used": found.is_used,
     }
 
 
@@ -107,12 +107,15 @@ def _status_text(found: "ServerStatus") -> str:
         return "No Spark is running. Start one with: kplan fleet spark start"
     what = f"Spark {server.spark} at {server.address}, process {server.process.pid}"
     head = f"Started {what}." if found.is_new else f"{what}, started at {server.began_at}."
-    use = (
-        "Fleet commands use it."
-        if found.is_suitable
-        else "Fleet commands do not use it here: it was started with other settings. Start it "
-        "again: kplan fleet spark stop, kplan fleet spark start."
-    )
+    if found.is_used:
+        use = "Fleet commands use it."
+    elif found.names_other:
+        use = "Fleet commands do not use it here: fleet.hcl or SPARK_REMOTE names another Spark."
+    else:
+        use = (
+            "Fleet commands do not use it here: it was started with other settings. Start it "
+            "again: kplan fleet spark stop, kplan fleet spark start."
+        )
     conf = "".join(
         f"\n  {name} = {value}" for name, value in sorted(_shown_settings(server).items())
     )
