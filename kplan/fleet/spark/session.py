@@ -355,6 +355,7 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
         )
     check_reachable(engine.remote)
     name = engine.remote.partition(";")[0].rstrip("/")
+    compat.silence_pyspark()
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

@@ -3,10 +3,13 @@
 import os
 import socket
 import sys
-from contextlib import closing
+import threading
+import warnings
+from contextlib import closing, suppress
 
 import pytest
 
+from kplan.fleet import compat
 from kplan.fleet.spark.jvm import parse_settings
 from kplan.fleet.spark.server import start_server
 from kplan.fleet.spark.session import (
@@ -66,6 +69,30 @@ def test_what_is_no_address_is_told(remote: str) -> None:
 def test_an_address_that_cannot_be_is_told(address: str) -> None:
     with pytest.raises(FleetError, match="does not answer"):
         check_reachable(address)
+
+
+def test_what_is_no_connect_server_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark would warn of it, too, with a line of its own code."""
+    monkeypatch.setattr(compat, "_MAX_RETRIES", 1)  # it takes half a minute else
+
+    def refuse(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                listener.accept()[0].close()
+
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        warnings.catch_warnings(record=True) as told,
+    ):
+        warnings.simplefilter("always")
+        threading.Thread(target=refuse, args=(listener,), daemon=True).start()
+        address = f"sc://127.0.0.1:{listener.getsockname()[1]}"
+        with (
+            pytest.raises(FleetError, match=f"{address} does not answer: its Connect server"),
+            open_session(SparkSettings(remote=address)),
+        ):
+            pass
+    assert not [each for each in told if "RETRIES_EXCEEDED" in str(each.message)]
 
 
 def test_a_setting_without_a_value_is_a_wrong_command_line() -> None:
