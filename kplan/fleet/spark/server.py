@@ -172,32 +172,33 @@ def _launch_server(folder: Path, conf: Mapping[str, str], began_at: str) -> Spar
     java, home, log = find_java(os.environ), spark_home(), folder / "spark.log"
     log.unlink(missing_ok=True)
     shown, secret = split_secrets(server_options(conf, port))
-    file = folder / "secrets"
-    work = (*secret_options(secret, file), *_CLASS)
-    command = spark_command(java, home, shown, os.environ, work, is_brief=False)
     given = {_TOKEN_VARIABLE: token, "SPARK_HOME": str(home), "PYSPARK_PYTHON": _python(conf)}
     given |= utf8_locale(os.environ)
-    with hold_signals():
-        process = _spawn_with(given, tuple(command), log)
-        with suppress(OSError):  # no space: a start that is killed then leaves it
-            _write_private(_unfinished_file(), asdict(process))
-    server = SparkServer(
-        process,
-        port,
-        token,
-        dict(conf),
-        spark_version(),
-        _python_version(),
-        package_stamp(),
-        began_at,
-    )
+    file = folder / "secrets"
+    process: Process | None = None
     try:
+        work = (*secret_options(secret, file), *_CLASS)
+        command = spark_command(java, home, shown, os.environ, work, is_brief=False)
+        with hold_signals():
+            process = _spawn_with(given, tuple(command), log)
+            with suppress(OSError):  # no space: a start that is killed then leaves it
+                _write_private(_unfinished_file(), asdict(process))
+        server = SparkServer(
+            process,
+            port,
+            token,
+            dict(conf),
+            spark_version(),
+            _python_version(),
+            package_stamp(),
+            began_at,
+        )
         _await_server(server, log)
         with open_session(server.settings) as spark:
             _warm_up(spark, folder)
         _write_record(server)  # no command may find it before
     except BaseException:
-        end_processes([process], 0)
+        end_processes([process] if process else [], 0)
         raise
     finally:
         file.unlink(missing_ok=True)

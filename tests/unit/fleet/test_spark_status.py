@@ -1,4 +1,4 @@
-"""What `kplan fleet spark` says of a server that runs: whether fleet commands here use it."""
+"""What `kplan fleet spark` says of a server that runs, and what a start leaves that was stopped."""
 
 import json
 import signal
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from kplan.fleet.compat import spark_version
-from kplan.sandbox.process import send_signal, spawn
+from kplan.fleet.spark import server
+from kplan.sandbox.process import Process, is_alive, send_signal, spawn
 from tests.e2e.commands import kplan
 
 FLEET = 'cluster "a" { snapshot = "a.jsonl" }\n'
@@ -34,9 +35,9 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         "package": "",
         "began_at": "2026-11-30T00:00:00+00:00",
     }
-    server = tmp_path / "cache" / "spark-server"
-    server.mkdir(parents=True)
-    (server / "server.json").write_text(json.dumps(record), encoding="utf-8")
+    known = tmp_path / "cache" / "spark-server"
+    known.mkdir(parents=True)
+    (known / "server.json").write_text(json.dumps(record), encoding="utf-8")
     yield tmp_path
     send_signal(process, signal.SIGKILL)
 
@@ -65,3 +66,23 @@ def test_a_server_is_used_where_the_fleet_and_the_environment_name_no_other_spar
     assert said in again.out
     told = json.loads(kplan(folder, "fleet", "spark", "status", "-json", env=environ).out)
     assert told["used"] == (said == USED)
+
+
+def test_an_interrupt_as_java_is_started_leaves_no_process_and_no_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KPLAN_CACHE", str(tmp_path))
+    begun: list[Process] = []
+
+    def interrupt(command: tuple[str, ...], output: Path) -> Process:
+        assert "--properties-file" in command
+        begun.append(spawn(("/bin/sleep", "120"), output))
+        signal.raise_signal(signal.SIGINT)
+        return begun[0]
+
+    monkeypatch.setattr(server, "spawn", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        server.start_server({"spark.hadoop.fs.s3a.secret.key": "s3cret"}, "")
+    (process,) = begun
+    assert not is_alive(process)
+    assert {each.name for each in server.server_folder().iterdir()} == {"lock", "spark.log"}
