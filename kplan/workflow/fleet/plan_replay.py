@@ -133,7 +133,8 @@ def _known_clusters(store: Store) -> list[Row]:
                 reads[name] = each
     if reads:
         earlier = store.objects_of_runs([each for each in runs if each in reads.values()])
-        found = earlier.where(earlier["kind"] == CLUSTER).select("run", *Row._fields).collect()
+        asked = (earlier["kind"] == CLUSTER) & earlier["cluster"].isin(*reads)
+        found = earlier.where(asked).select("run", *Row._fields).collect()
         for run, *values in found:
             before = Row(*values)
             if before.cluster in reads and run == reads[before.cluster].run:
