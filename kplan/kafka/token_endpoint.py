@@ -8,6 +8,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Request, build_opener
 
+from kplan.kafka.settings.certificate import verification_hint
 from kplan.kafka.settings.connection import ClientCredentials
 from kplan.model.errors import AuthError, UnreachableError
 
@@ -104,8 +105,10 @@ def _connection_error(
     if isinstance(reason, ssl.SSLCertVerificationError):
         return AuthError(
             f"The certificate of {client.token_url} is not trusted "
-            f"(CERTIFICATE_VERIFY_FAILED: {reason.verify_message}).",
-            hint="Give the certificate authority that signed it as https.ca.location.",
+            f"(CERTIFICATE_VERIFY_FAILED: {reason.verify_message.rstrip('.')}).",
+            hint=verification_hint(
+                reason, "Give the certificate authority that signed it as https.ca.location."
+            ),
         )
     if isinstance(reason, TimeoutError):
         return UnreachableError(f"{client.token_url}: no answer came in time.")

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_TIMED_OUT, client_refusal, refusal
 from kplan.cluster.threads import DaemonThreads
+from kplan.kafka.settings.certificate import verification_hint
 from kplan.kafka.settings.connection import RestService, Timeouts
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal, UnreadableError
@@ -217,8 +218,8 @@ class RestSession:
         if isinstance(failure, ssl.SSLCertVerificationError):
             return UnreadableError(
                 f"The certificate of {self.url} is not trusted "
-                f"(CERTIFICATE_VERIFY_FAILED: {failure.verify_message}).",
-                hint="Give the certificate authority that signed it.",
+                f"(CERTIFICATE_VERIFY_FAILED: {failure.verify_message.rstrip('.')}).",
+                hint=verification_hint(failure, "Give the certificate authority that signed it."),
             )
         if isinstance(failure, TimeoutError):
             return UnreadableError(f"{self.url}: no answer came in time.")

@@ -1,8 +1,10 @@
-"""Certificates and keys in PEM form, and the subject that brokers see in a certificate."""
+"""Certificates and keys in PEM form: the subject that brokers see, the end, and what is wrong."""
 
 import re
+import ssl
 from base64 import b64decode
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 _PEM_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
@@ -97,7 +99,8 @@ _KEYWORDS = {
 }
 _ENCODINGS = {0x0C: "utf-8", 0x13: "ascii", 0x14: "latin-1", 0x16: "ascii", 0x1E: "utf-16-be"}
 _EXPLICIT_VERSION = 0xA0
-_SUBJECT_FIELD = 4  # behind serial number, algorithm, issuer and validity (RFC 5280, 4.1)
+_VALIDITY_FIELD, _SUBJECT_FIELD = 3, 4  # behind serial number, algorithm, issuer (RFC 5280, 4.1)
+_TWO_DIGITS_OF_YEAR = 0x17
 _LONG_LENGTH = 0x80
 
 
@@ -106,18 +109,58 @@ def certificate_subject(pem: str) -> str:
 
     Brokers make the principal `User:SUBJECT` of it, unless `ssl.principal.mapping.rules` say else.
     """
-    block = _CERTIFICATE_BLOCK.search(pem)
-    if block is None:
-        return ""
     try:
-        certificate = _first_content(b64decode(block[1]))
-        fields = list(_der_items(_first_content(certificate)))
-        if fields[0][0] == _EXPLICIT_VERSION:
-            fields = fields[1:]
-        names = [_format_relative_name(name) for _, name in _der_items(fields[_SUBJECT_FIELD][1])]
+        subject = _certificate_field(pem, _SUBJECT_FIELD)
+        names = [_format_relative_name(name) for _, name in _der_items(subject)]
     except (ValueError, IndexError):
         return ""
     return ",".join(reversed(names))
+
+
+def certificate_end(pem: str) -> datetime | None:
+    """Return when the first certificate ends, None where unreadable."""
+    try:
+        _, (tag, end) = _der_items(_certificate_field(pem, _VALIDITY_FIELD))
+        layout = "%y%m%d%H%M%SZ" if tag == _TWO_DIGITS_OF_YEAR else "%Y%m%d%H%M%SZ"
+        return datetime.strptime(end.decode("ascii"), layout).replace(tzinfo=UTC)
+    except (ValueError, IndexError):
+        return None
+
+
+_NAME_MISMATCH = {62, 64}  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
+_OUT_OF_TIME = {9, 10}  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
+
+
+def is_name_mismatch(failure: ssl.SSLCertVerificationError) -> bool:
+    """Whether the certificate of a server is in order but for another name."""
+    return failure.verify_code in _NAME_MISMATCH
+
+
+def verification_hint(failure: ssl.SSLCertVerificationError, authority_hint: str) -> str:
+    """Return a hint for a server whose certificate is refused.
+
+    `authority_hint` is for an unknown authority: no authority helps against a wrong name or time.
+    """
+    if is_name_mismatch(failure):
+        return "Use the host name in the certificate."
+    if failure.verify_code in _OUT_OF_TIME:
+        return (
+            "Renew the certificate of the server or of its authority; if both are valid, set the "
+            "clock of this machine."
+        )
+    return authority_hint
+
+
+def _certificate_field(pem: str, field: int) -> bytes:
+    """Return a field of the first certificate; raises ValueError or IndexError without one."""
+    block = _CERTIFICATE_BLOCK.search(pem)
+    if block is None:
+        raise ValueError
+    certificate = _first_content(b64decode(block[1]))
+    fields = list(_der_items(_first_content(certificate)))
+    if fields[0][0] == _EXPLICIT_VERSION:
+        fields = fields[1:]
+    return fields[field][1]
 
 
 def _der_items(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -1,12 +1,15 @@
 """Why a node did not understand us: looked into with one more connection."""
 
 import ssl
+from datetime import UTC, datetime
 
+from kplan.kafka.settings.certificate import certificate_end
 from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
 from kplan.kafka.wire.connection import offered_mechanisms, open_without_login
 from kplan.kafka.wire.transport import (
     ConnectionLost,
     Deadline,
+    IdentityError,
     NotKafkaProtocol,
     open_socket,
     tls_error,
@@ -50,6 +53,20 @@ def diagnose_opening(
     return UnreachableError(
         f"{endpoint} accepted the connection, but {failure}.",
         hint="Check that this port belongs to a Kafka broker.",
+    )
+
+
+def diagnose_identity(failure: IdentityError, settings: ConnectionSettings) -> AuthError | None:
+    """Explain a certificate of ours that brokers refuse by its time; None: it is not that.
+
+    Of one that expired Kafka says "certificate unknown".
+    """
+    end = certificate_end(settings.tls.certificate) if settings.tls else None
+    if end is None or end > datetime.now(UTC):
+        return None
+    return AuthError(
+        f"{failure.detail} The client certificate expired on {end:%Y-%m-%d at %H:%M:%S} UTC.",
+        hint="Renew the client certificate.",
     )
 
 

@@ -18,9 +18,15 @@ from kplan.kafka.settings.connection import (
 from kplan.kafka.token import TokenCache
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection, open_connection
-from kplan.kafka.wire.diagnosis import diagnose_opening, diagnose_request
+from kplan.kafka.wire.diagnosis import diagnose_identity, diagnose_opening, diagnose_request
 from kplan.kafka.wire.messages import Api, Message
-from kplan.kafka.wire.transport import ConnectionLost, Deadline, RequestTimeout, tls_context
+from kplan.kafka.wire.transport import (
+    ConnectionLost,
+    Deadline,
+    IdentityError,
+    RequestTimeout,
+    tls_context,
+)
 from kplan.model.errors import Refusal, UnreachableError, UnsupportedError
 
 
@@ -69,15 +75,12 @@ class ConnectionPool:
             self._drop(connection)
 
     def _connect(self, endpoint: Endpoint, deadline: Deadline) -> Connection:
-        within = deadline.within(self._settings.timeouts.connect_s)
         try:
-            connection = open_connection(
-                endpoint, self._settings, self.context, self.tokens, within
-            )
-        except ConnectionLost as failure:
-            raise diagnose_opening(
-                endpoint, self._settings, self.context, failure, deadline
-            ) from failure
+            connection = self._open(endpoint, deadline)
+        except IdentityError as failure:
+            if error := diagnose_identity(failure, self._settings):
+                raise error from failure
+            raise
         sockets = self._settings.sockets
         connection.set_buffer_sizes(sockets.send_bytes, sockets.receive_bytes)
         with self._lock:
@@ -86,6 +89,15 @@ class ConnectionPool:
                 return connection
         connection.close()
         raise UnreachableError("The connections were closed.")
+
+    def _open(self, endpoint: Endpoint, deadline: Deadline) -> Connection:
+        within = deadline.within(self._settings.timeouts.connect_s)
+        try:
+            return open_connection(endpoint, self._settings, self.context, self.tokens, within)
+        except ConnectionLost as failure:
+            raise diagnose_opening(
+                endpoint, self._settings, self.context, failure, deadline
+            ) from failure
 
     def _give_back(self, connection: Connection) -> None:
         connection.idle_until_s = time.monotonic() + self._settings.sockets.idle_s

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_TIMED_OUT
+from kplan.kafka.settings.certificate import is_name_mismatch, verification_hint
 from kplan.kafka.settings.connection import Endpoint, Tls
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import AuthError, UnreachableError
@@ -24,6 +25,10 @@ class ConnectionLost(Exception):  # noqa: N818 - a state of the stream
     """A request has no answer, and may have been executed; the stream is of no more use."""
 
     error: ClassVar[str] = CLIENT_DISCONNECTED
+
+
+class IdentityError(AuthError):
+    """The other side ended the TLS handshake: our certificate is missing, or it refuses it."""
 
 
 class RequestTimeout(ConnectionLost):
@@ -330,27 +335,26 @@ def tls_error(endpoint: Endpoint, failure: BaseException | None) -> AuthError | 
     return ConnectionLost(f"the TLS handshake failed ({reason or 'connection closed'})")
 
 
-_NAME_MISMATCH = {62, 64}  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
-
-
 def _untrusted_error(endpoint: Endpoint, failure: ssl.SSLCertVerificationError) -> AuthError:
-    if failure.verify_code in _NAME_MISMATCH:
+    reason = failure.verify_message.rstrip(".")
+    if is_name_mismatch(failure):
         return AuthError(
             f"The certificate of {endpoint} is for another name (CERTIFICATE_VERIFY_FAILED: "
-            f"{failure.verify_message}).",
+            f"{reason}).",
             hint="Use the host name in the certificate, or turn the check off with "
             'config = { "ssl.endpoint.identification.algorithm" = "none" }.',
         )
     return AuthError(
-        f"The certificate of {endpoint} is not trusted (CERTIFICATE_VERIFY_FAILED: "
-        f"{failure.verify_message}).",
-        hint="Give the certificate authority that signed it as ca_cert.",
+        f"The certificate of {endpoint} is not trusted (CERTIFICATE_VERIFY_FAILED: {reason}).",
+        hint=verification_hint(
+            failure, "Give the certificate authority that signed it as ca_cert."
+        ),
     )
 
 
-def _alert_error(endpoint: Endpoint, reason: str) -> AuthError:
+def _alert_error(endpoint: Endpoint, reason: str) -> IdentityError:
     words = reason.partition("ALERT_")[2].replace("_", " ").lower()
-    return AuthError(
+    return IdentityError(
         f"{endpoint} ended the TLS handshake: {words}.",
         hint="Give a client certificate that the brokers trust, as client_cert with client_key.",
     )

@@ -122,6 +122,11 @@ def test_an_endpoint_of_a_foreign_authority_is_not_given_the_secret() -> None:
     with token_endpoint({"ci": SECRET}, context) as endpoint:
         assert "CERTIFICATE_VERIFY_FAILED" in refusal(client_of(endpoint)).detail
         assert endpoint.requests == []
+        elsewhere = client_of(endpoint).token_url.replace("127.0.0.1", "localhost")
+        misnamed = replace(
+            client_of(endpoint), token_url=elsewhere, ca=authority.cert_pem.bytes().decode()
+        )
+        assert refusal(misnamed).hint == "Use the host name in the certificate."
         trusted = replace(client_of(endpoint), ca=authority.cert_pem.bytes().decode())
         assert TokenCache(trusted).get_token(5).principal == "User:ci"
 

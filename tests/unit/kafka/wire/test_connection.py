@@ -5,6 +5,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import pytest
 import trustme
@@ -102,7 +103,9 @@ def test_a_broker_of_another_name_is_not_spoken_to(
     authority: Authority, broker: FakeBroker
 ) -> None:
     elsewhere = settings(broker, Tls(authority.ca), host="localhost")
-    assert "is for another name" in refusal(elsewhere)
+    told = refusal(elsewhere)
+    assert "is for another name" in told
+    assert ".)" not in told
     unchecked = replace(elsewhere, tls=Tls(authority.ca, is_host_checked=False))
     assert preflight(unchecked).cluster_id == "fake"
 
@@ -119,6 +122,48 @@ def test_a_missing_client_certificate_is_told(
 ) -> None:
     told = refusal(settings(strict_broker, Tls(authority.ca)))
     assert told.endswith("ended the TLS handshake: certificate required.")
+
+
+def test_a_refused_client_certificate_that_expired_is_told_with_its_end(
+    authority: Authority, strict_broker: FakeBroker
+) -> None:
+    begin, end = datetime(2025, 1, 1), datetime(2026, 1, 1, 6, 30)  # noqa: DTZ001 - trustme's are naive
+    own = trustme.CA().issue_cert("alice@example.org", not_before=begin, not_after=end)
+    certificate = own.cert_chain_pems[0].bytes().decode()
+    expired = Tls(authority.ca, certificate, own.private_key_pem.bytes().decode())
+    told = refusal(settings(strict_broker, expired))
+    assert "ended the TLS handshake: " in told
+    assert told.endswith(". The client certificate expired on 2026-01-01 at 06:30:00 UTC.")
+
+
+def test_a_refused_client_certificate_that_is_valid_is_not_blamed_for_its_time(
+    authority: Authority, strict_broker: FakeBroker
+) -> None:
+    own = trustme.CA().issue_cert("alice@example.org")
+    certificate = own.cert_chain_pems[0].bytes().decode()
+    unknown = Tls(authority.ca, certificate, own.private_key_pem.bytes().decode())
+    assert "expired" not in refusal(settings(strict_broker, unknown))
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "why"),
+    [(2024, 2025, "certificate has expired"), (2090, 2091, "certificate is not yet valid")],
+)
+def test_no_authority_is_asked_for_where_the_time_of_a_certificate_is_wrong(
+    begin: int, end: int, why: str
+) -> None:
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(
+        "127.0.0.1",
+        not_before=datetime(begin, 1, 1),  # noqa: DTZ001 - trustme's are naive
+        not_after=datetime(end, 1, 1),  # noqa: DTZ001
+    ).configure_cert(context)
+    trusted = Tls(authority.cert_pem.bytes().decode())
+    with fake_broker(tls=context) as broker, pytest.raises(AuthError) as caught:
+        preflight(settings(broker, trusted))
+    assert f"(CERTIFICATE_VERIFY_FAILED: {why})." in caught.value.detail
+    assert caught.value.hint
+    assert caught.value.hint.startswith("Renew the certificate of the server")
 
 
 def test_a_key_that_cannot_be_used_is_told_without_a_prompt(
