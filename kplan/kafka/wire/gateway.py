@@ -201,6 +201,11 @@ class Gateway:
         return self.tokens.principal if self.tokens else self._settings.principal
 
     @property
+    def is_direct(self) -> bool:
+        """Whether controllers are asked, not brokers."""
+        return self._settings.is_direct
+
+    @property
     def operation_timeout_ms(self) -> int:
         """How long a broker may take over a write, for the field of the request."""
         return max(1, int(self._settings.timeouts.request_s * 1000))
@@ -224,9 +229,9 @@ class Gateway:
         failures: list[UnreachableError] = []
         endpoints = [at] if at else self._candidates()
         for number, endpoint in enumerate(endpoints, start=1):
-            is_last = number == len(endpoints)
+            part = 1 if number == len(endpoints) else 2
             try:
-                share = deadline if is_last else deadline.within(deadline.remaining_s() / 2)
+                share = Deadline.after(deadline.remaining_s() / part)
                 answer = self._ask_node(question, endpoint, share)
             except UnreachableError as failure:
                 failures.append(failure)
@@ -292,9 +297,7 @@ class Gateway:
     def controller(self) -> Endpoint | None:
         """Ask where the active controller listens, None where none is known; raises as `read`."""
         return self.read(
-            lambda node, left: find_active_controller(
-                node, left, is_direct=self._settings.is_direct
-            )
+            lambda node, left: find_active_controller(node, left, is_direct=self.is_direct)
         )
 
     def _write_once(
@@ -349,7 +352,7 @@ class Gateway:
                 with self._pool.lease(endpoint, deadline) as node:
                     return question(node, deadline)
             except RequestTimeout as failure:
-                raise UnreachableError(f"{endpoint}: {failure}.", hint=_TIMEOUT_HINT) from failure
+                raise UnreachableError(f"{endpoint}: {failure}.", hint=TIMEOUT_HINT) from failure
             except ConnectionLost as failure:
                 if is_last:
                     why = diagnose_request(endpoint, self._settings, self._pool.context)
@@ -361,7 +364,7 @@ class Gateway:
         return tuple(dict.fromkeys((*home, *self._bootstrap, *self._learned)))
 
 
-_TIMEOUT_HINT = (
+TIMEOUT_HINT = (
     'To wait longer, set timeout in provider "kafka", or request.timeout.ms in the properties file.'
 )
 

@@ -8,7 +8,7 @@ from kplan.cluster.request import ItemResult
 from kplan.cluster.topology import Quorum, QuorumReplica, Voter
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.gateway import ELECTION_TIMEOUT_S, RETRY_PAUSE_S, Gateway
+from kplan.kafka.wire.gateway import ELECTION_TIMEOUT_S, RETRY_PAUSE_S, TIMEOUT_HINT, Gateway
 from kplan.kafka.wire.messages import (
     ADD_VOTER,
     DESCRIBE_QUORUM,
@@ -26,6 +26,11 @@ from kplan.model.errors import ClusterError, Refusal, UnreachableError, Unreadab
 
 _METADATA_TOPIC = "__cluster_metadata"
 _NOT_LEADER_CODES = frozenset({5, 6})
+_MAJORITY_HINT = "A majority of the controllers that vote has to run."
+_SILENT_HINT = (
+    "Brokers pass this request to the active controller, and wait where there is none. "
+    f"{_MAJORITY_HINT} To ask them: -bootstrap-controller=HOST:PORT,..."
+)
 _RIGHT_HINT = "To see the quorum takes DESCRIBE on CLUSTER."
 
 
@@ -38,6 +43,8 @@ def read_quorum(gateway: Gateway) -> Quorum:
 
     """
     answer, partition = _ask_leader(gateway)
+    if partition.error_code in _NOT_LEADER_CODES:
+        raise ClusterError("The cluster has no active controller.", hint=_MAJORITY_HINT)
     if partition.error_code:
         why = broker_refusal(partition.error_code, partition.error_message)
         raise ClusterError(f"The quorum cannot be described: {why}")
@@ -47,7 +54,12 @@ def read_quorum(gateway: Gateway) -> Quorum:
 def _ask_leader(gateway: Gateway) -> tuple[Message, Message]:
     """Send the request; a controller that is not the leader refuses, maybe amid an election."""
     deadline = Deadline.after(ELECTION_TIMEOUT_S)
-    found = _ask_quorum(gateway, None)
+    try:
+        found = _ask_quorum(gateway, None)
+    except UnreachableError as failure:
+        if gateway.is_direct or TIMEOUT_HINT not in failure.hint:
+            raise
+        raise UnreachableError(failure.detail, hint=_SILENT_HINT) from failure
     while found[1].error_code in _NOT_LEADER_CODES and deadline.has_time_left:
         with suppress(UnreachableError):  # the leader that was, which is down
             found = _ask_quorum(gateway, gateway.controller())

@@ -85,7 +85,7 @@ class Deadline:
 
     def timeout_text(self) -> str:
         """Say that time is over, and how much there was."""
-        return f"no answer came in time ({self.span_s:g} s)"
+        return f"no answer came in time ({round(self.span_s, 1):g} s)"
 
 
 def open_socket(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
@@ -306,7 +306,7 @@ def wrap_tls(
     except TimeoutError as failure:
         stream.close()
         raise RequestTimeout(
-            f"no answer to the TLS handshake came in time ({deadline.span_s:g} s)"
+            f"no answer to the TLS handshake came in time ({round(deadline.span_s, 1):g} s)"
         ) from failure
     except ssl.SSLError as failure:
         stream.close()

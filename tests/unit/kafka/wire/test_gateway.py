@@ -1,6 +1,7 @@
 """The wire driver when connections break: against a broker of our own making."""
 
 import logging
+import re
 import socket
 import threading
 import time
@@ -93,6 +94,24 @@ def test_the_limit_of_a_read_is_named_with_its_setting() -> None:
         with pytest.raises(UnreachableError, match=r"in time \(1 s\)") as told:
             cluster.describe()
     assert 'timeout in provider "kafka"' in told.value.hint
+
+
+def test_each_silent_node_is_named_with_the_time_that_it_had() -> None:
+    """The first has half of all the time, the last what is left."""
+    with fake_broker() as one, fake_broker() as two, fake_broker() as three:
+        for broker in (one, two, three):
+            broker.on(messages.DESCRIBE_CLUSTER, Act.STAY_SILENT)
+        all_of_them = settings_for(
+            *(each.endpoint for each in (one, two, three)),
+            timeouts=Timeouts(max_read_s=seconds(1.6)),
+        )
+        with (
+            closing(WireCluster(all_of_them)) as cluster,
+            pytest.raises(UnreachableError) as told,
+        ):
+            cluster.describe()
+    spans = re.findall(r"no answer came in time \(([^)]+)\)", told.value.detail)
+    assert spans == ["0.8 s", "0.4 s", "0.4 s"]
 
 
 def test_who_is_waited_for_is_told_and_a_silent_node_does_not_take_all_of_the_time(

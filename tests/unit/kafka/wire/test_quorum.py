@@ -8,17 +8,20 @@ import pytest
 
 from kplan.cluster.settings import DelegationToken, TokenRequest
 from kplan.cluster.topology import Voter
+from kplan.kafka.settings.connection import Timeouts, seconds
+from kplan.kafka.wire import quorum
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import (
     ADD_VOTER,
     CREATE_TOKEN,
+    DESCRIBE_QUORUM,
     DESCRIBE_TOKENS,
     EXPIRE_TOKEN,
     REMOVE_VOTER,
     RENEW_TOKEN,
 )
-from kplan.model.errors import Refusal, UnreadableError
-from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
+from kplan.model.errors import ClusterError, Refusal, UnreachableError, UnreadableError
+from tests.unit.kafka.wire.fake_broker import Act, FakeBroker, fake_broker, settings_for
 
 TOKEN_APIS = (CREATE_TOKEN, RENEW_TOKEN, EXPIRE_TOKEN, DESCRIBE_TOKENS)
 DIRECTORY = "AAAAAAAAAAAAAAAAAAAABw"
@@ -48,6 +51,34 @@ def test_a_refused_voter_is_told_in_the_controllers_words(asked: Asked) -> None:
     refused = cluster.remove_voter(104, DIRECTORY)
     assert isinstance(refused, Refusal)
     assert str(refused) == "VOTER_NOT_FOUND: not a voter"
+
+
+def test_a_quorum_without_a_leader_is_told_as_that(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Controllers answer NOT_LEADER_OR_FOLLOWER as long as too few of them run to elect one."""
+    monkeypatch.setattr(quorum, "ELECTION_TIMEOUT_S", 0.1)
+    broker, cluster = asked
+    topic = DESCRIBE_QUORUM.response.TopicData
+    partition = topic.PartitionData(partition_index=0, error_code=6, error_message="refused")
+    refused = topic(topic_name="__cluster_metadata", partitions=[partition])
+    broker.on(DESCRIBE_QUORUM, DESCRIBE_QUORUM.response(topics=[refused]))
+    with pytest.raises(ClusterError, match=r"has no active controller\.") as told:
+        cluster.quorum()
+    assert told.value.hint == "A majority of the controllers that vote has to run."
+
+
+def test_brokers_that_wait_for_a_controller_are_not_said_to_need_more_time() -> None:
+    quick = Timeouts(max_read_s=seconds(0.2))
+    with fake_broker() as broker:
+        broker.on(DESCRIBE_QUORUM, Act.STAY_SILENT)
+        with (
+            closing(WireCluster(settings_for(broker.endpoint, timeouts=quick))) as cluster,
+            pytest.raises(UnreachableError, match=r"came in time \(0\.2 s\)") as told,
+        ):
+            cluster.quorum()
+    assert "-bootstrap-controller=HOST:PORT" in told.value.hint
+    assert "set timeout" not in told.value.hint
 
 
 def test_a_directory_that_is_none_is_not_sent(asked: Asked) -> None:
