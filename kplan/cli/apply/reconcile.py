@@ -13,6 +13,7 @@ from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, PlanningOptions, StateOptions, duration_s
 from kplan.cli.progress import show_progress
+from kplan.cli.signals import SignalInterrupt, find_interrupt
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.cli.watcher import ApplyWatcher
@@ -89,16 +90,15 @@ def reconcile_(
     Until a signal, each round plans under the lock of the state, with guards and policies, applies
     the changes without risk, and reports the others, which wait for kplan apply. Of several
     instances the one that holds the lock leads a round; the others skip it. SIGTERM finishes the
-    requests in flight and exits with 0. With -once kplan exits with 0 if the cluster is as
-    declared, 2 if changes are left, and 1 on errors.
+    changes in flight and exits with 0. With -once kplan exits with 0 if the cluster is as
+    declared, 2 if changes are left, and 1 on errors or if another run holds the lock.
     """
-    session.signals.defer()  # a signal never ends a round in the middle of a request
     interval_s = duration_s("-interval", what.interval)
     if interval_s < 1:
         raise UsageError("-interval must be 1s or more.")
     service = ReconcileService(session, what, inputs, states, planning)
     if what.once:
-        return service.run_round()
+        return service.run_once()
     with serve_health(what.listen, service.health) if what.listen else nullcontext() as address:
         if address:
             session.terminal.write_stderr(f"Serving health and metrics at http://{address}")
@@ -125,31 +125,41 @@ class ReconcileService:
         self._shown: object = None
 
     def run(self, interval_s: float) -> int:
-        """Do a round at every interval until a signal; the first one only asks to stop."""
+        """Do a round at every interval until a signal.
+
+        It ends a wait, also one for the lock, and reads; once changes are sent, the first one only
+        asks to stop (`ApplyWatcher`).
+        """
         signals = self._session.signals
-        while not signals.stop_event.is_set():
-            self.run_round()
-            signals.stop_event.wait(interval_s)
+        try:
+            while not signals.stop_event.is_set():
+                self._run_round()
+                signals.stop_deferring()
+                signals.stop_event.wait(interval_s)
+        except (SignalInterrupt, SystemError) as failure:
+            if find_interrupt(failure) is None or signals.stop_event.is_set():
+                raise
         self.health.is_alive = self.health.is_ready = False
         self._session.terminal.write_stderr("Stopped.")
         return ExitCode.DONE
 
-    def run_round(self) -> int:
-        """Do one round and return its exit code. Errors are shown and not raised."""
+    def run_once(self) -> int:
+        """Do one round and return its exit code. Raises what keeps it from being done."""
+        return self._show_round(self._reconcile())
+
+    def _run_round(self) -> None:
+        """Do one round of many. Errors are shown and not raised."""
         try:
-            found = self._reconcile()
+            self._show_round(self._reconcile())
         except StateLockedError as locked:
             self._count("standby")
             self.health.is_ready = True
             self._show_new(("standby", ""), f"Another run leads: {locked.detail}")
-            return ExitCode.DONE
         except KplanError as error:
             self._count("failed")
             if self._is_new(str(error)):
                 sources = error.sources if isinstance(error, ConfigError) else {}
                 show_diagnostics(error.diagnostics, self._session.terminal, sources=sources)
-            return ExitCode.ERROR
-        return self._show_round(found)
 
     def _reconcile(self) -> Reconciliation:
         session = self._session
@@ -170,15 +180,17 @@ class ReconcileService:
         self.health.is_ready = True
         has_error = bool(failed or found.problems or found.plan.unread)
         self._count("failed" if has_error else "led")
-        if said := missing_state_text(found.plan):
-            self._session.terminal.write_stderr(said)
+        said = missing_state_text(found.plan)
         lines = [
             f"Left for kplan apply: {each.address} ({each.action.value}, {each.risk.value})"
             for each in found.left
         ]
         unread = tuple(each for each in found.plan.diagnostics if each.code == "KP234")
         problems = (*found.problems, *unread)
-        if found.outcomes or self._is_new((lines, problems)):
+        is_new = self._is_new((said, tuple(lines), problems))
+        if found.outcomes or is_new:
+            if said:
+                self._session.terminal.write_stderr(said)
             show_diagnostics(problems, self._session.terminal)
             done = len(found.outcomes) - failed
             lines.append(f"Reconciled: {done} applied, {failed} failed, {len(found.left)} left.")
