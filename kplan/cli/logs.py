@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
 from kplan.model.errors import UsageError
 
@@ -15,6 +16,29 @@ _LEVELS: Mapping[str, int] = {
     "error": logging.ERROR,
     "off": logging.CRITICAL + 1,
 }
+
+
+class _LogFile(logging.FileHandler):
+    """A file that tells once that it takes no more, in place of a traceback for each record."""
+
+    _is_told = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - as logging has it
+        """Write to stderr why a record is lost."""
+        failure = sys.exception()
+        if not isinstance(failure, OSError):
+            super().handleError(record)
+        elif not self._is_told:
+            self._is_told = True
+            sys.stderr.write(
+                f"Warning: The log {self.baseFilename} cannot be written: {failure.strerror}. "
+                "Records are lost.\n"
+            )
+
+    def close(self) -> None:
+        """Close the file; records that it did not take are lost."""
+        with suppress(OSError):
+            super().close()
 
 
 def configure_logging(environ: Mapping[str, str]) -> None:
@@ -37,11 +61,7 @@ def _log_handler(environ: Mapping[str, str], *, is_off: bool) -> logging.Handler
         return logging.NullHandler()
     path = environ.get("KPLAN_LOG_PATH", "")
     try:
-        handler = (
-            logging.FileHandler(path, encoding="utf-8")
-            if path
-            else logging.StreamHandler(sys.stderr)
-        )
+        handler = _LogFile(path, encoding="utf-8") if path else logging.StreamHandler(sys.stderr)
     except OSError as error:
         raise UsageError(f"KPLAN_LOG_PATH={path} cannot be written: {error.strerror}.") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))

@@ -1,6 +1,7 @@
 """The lock of a state file: an flock and a note of its holder; waiting and heartbeat."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import threading
@@ -40,6 +41,10 @@ It waits a minute for an object store without heartbeats, and two clocks differ.
 """
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 _LONGEST_PAUSE_S = 16.0
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ROOM = "Make room in that file system"
+_WRITABLE = "The folder must be writable, on a file system with locks and hard links"
 
 LockT = TypeVar("LockT")
 
@@ -273,8 +278,8 @@ def _try_lock(path: Path, holder: LockHolder) -> _FileLock | LockConflict:
     except OSError as failure:
         raise StateError(
             f"The lock {file} cannot be made: {failure.strerror}.",
-            "The folder must be writable, on a file system with locks and hard links; a plan and a "
-            "drift also do without: -lock=false.",
+            f"{_ROOM if failure.errno in _FULL else _WRITABLE}; a plan and a drift also do "
+            "without: -lock=false.",
         ) from failure
     if isinstance(found, LockConflict):
         os.close(descriptor)

@@ -79,10 +79,10 @@ def _format_files(
         are_sound &= not each.diagnostics
         is_changed |= each.is_changed
         if each.is_changed:
-            terminal.write_stdout(each.name if lists else "")
-            terminal.write_stdout(each.diff if layout.diff else "")
             if writes:
                 write_formatted(each)
+            terminal.write_stdout(each.name if lists else "")
+            terminal.write_stdout(each.diff if layout.diff else "")
         if not (lists or writes or layout.diff or layout.check or each.diagnostics):
             terminal.write_stdout(each.after, end="")
     if not are_sound:

@@ -74,11 +74,21 @@ def format_files(targets: Sequence[str], *, is_recursive: bool) -> Iterator[Form
 
 
 def write_formatted(format_result: FormatResult) -> None:
-    """Replace the file with the formatted text and keep its mode; raises OSError."""
+    """Replace the file with the formatted text and keep its mode.
+
+    Raises:
+        UsageError: it cannot be written, and is as it was.
+
+    """
     path = real_path(Path(format_result.name))
-    temporary = write_temporary(path, format_result.after.encode())
-    shutil.copymode(path, temporary)
-    temporary.replace(path)
+    try:
+        temporary = write_temporary(path, format_result.after.encode())
+        shutil.copymode(path, temporary)
+        temporary.replace(path)
+    except OSError as failure:
+        raise UsageError(
+            f"{format_result.name} cannot be written: {failure.strerror}. It is as it was."
+        ) from failure
 
 
 def _files_of_target(target: Path, is_recursive: bool) -> list[Path]:  # noqa: FBT001 - as the option has it

@@ -44,6 +44,18 @@ def test_the_log_goes_to_a_file_where_one_is_named(tmp_path: Path) -> None:
     assert "DEBUG kplan seen" in file.read_text(encoding="utf-8")
 
 
+def test_a_log_on_a_full_disk_is_told_once_and_without_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.configure_logging({"KPLAN_LOG": "debug", "KPLAN_LOG_PATH": "/dev/full"})
+    logging.getLogger("kplan").debug("lost")
+    logging.getLogger("kplan").debug("lost too")
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told == (
+        "Warning: The log /dev/full cannot be written: No space left on device. Records are lost."
+    )
+
+
 def test_an_unknown_level_is_told_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="KPLAN_LOG=loud is not a log level") as told:
         logs.configure_logging({"KPLAN_LOG": "loud"})

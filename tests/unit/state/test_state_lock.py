@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,7 +33,7 @@ from kplan.state.lock_holder import (
     encode_holder,
     is_dead,
 )
-from tests.unit.state.state_faults import files_limited_to
+from tests.unit.state.state_faults import files_limited_to, small_disk
 from tests.unit.state.state_processes import PROCESSES, contend, hold
 
 
@@ -432,6 +432,19 @@ def test_a_full_disk_makes_no_lock_and_leaves_none(tmp_path: Path) -> None:
         pass
     assert lock_status(path) == LockStatus(is_held=False)
     assert [each.name for each in tmp_path.iterdir()] == ["state.lock"]
+
+
+def test_a_full_disk_without_a_lock_needs_room(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with small_disk(disk, 8192):
+        with suppress(OSError):
+            (disk / "other").write_bytes(bytes(16384))
+        with (
+            pytest.raises(StateError, match="No space left on device") as caught,
+            at_once(disk / "state.json", current_holder("apply")),
+        ):
+            pass
+    assert caught.value.hint.startswith("Make room in that file system")
 
 
 @pytest.mark.parametrize("folder", ["/", "."])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
+from tests.unit.state.state_faults import files_limited_to
 
 LOOSE = "locals {\na=1\n  bb   =  2\n}\n"
 NEAT = "locals {\n  a  = 1\n  bb = 2\n}\n"
@@ -41,6 +42,14 @@ def test_a_check_writes_nothing_and_exits_with_3_as_terraform_does(desk: MemoryC
     assert (desk.folder / "loose.tf").read_text() == LOOSE
     desk.write(NEAT, "loose.tf")
     assert desk.run("fmt", "-check") == ""
+
+
+def test_a_file_that_cannot_be_written_is_named_and_stays(desk: MemoryCommand) -> None:
+    desk.write(LOOSE, "loose.tf")
+    with files_limited_to(3):
+        said = desk.run_failing("fmt")
+    assert "loose.tf cannot be written: File too large. It is as it was." in said
+    assert (desk.folder / "loose.tf").read_text() == LOOSE
 
 
 def test_a_diff_is_that_of_diff_u(desk: MemoryCommand) -> None:
