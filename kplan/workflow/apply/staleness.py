@@ -63,7 +63,7 @@ def _staleness(
     after = None if change.after is None else snapshot.live_object(kind.name, change.identity)
     if before is not None and change.uid and before.uid != change.uid:
         return Staleness.RECREATED
-    if after is not None and _is_equal(kind, after.value, change.after):
+    if after is not None and _is_done(kind, after.value, change.after):
         return None
     is_new = change.action is Action.CREATE or change.identity != planned
     if is_new and after is not None:
@@ -82,9 +82,13 @@ def _planned_identity(kind: ResourceKind, change: Change) -> Identity:
     return change.identity if change.before is None else kind.identify(change.before)
 
 
-def _is_equal(kind: ResourceKind, live: object, wanted: object) -> bool:
+def _is_done(kind: ResourceKind, live: object, wanted: object) -> bool:
+    """Whether others did what was reviewed, and not more or something else that also fits.
+
+    A replication factor is reached by other moves too, from which the planned ones do not start.
+    """
     before, after = kind.align(live, wanted)
-    return bool(before == after)
+    return bool(before == after) and to_reviewed_document(after) == to_reviewed_document(wanted)
 
 
 _UNOWNED_REASONS = frozenset(

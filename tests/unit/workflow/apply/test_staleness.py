@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
-from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic, TopicRef
+from kplan.cluster.request import (
+    ConfigAlteration,
+    NewPartitions,
+    NewTopic,
+    TopicDescription,
+    TopicRef,
+)
+from kplan.kinds.topic_rules import Topic
 from kplan.model.errors import StalePlanError, WrongClusterError
 from kplan.model.outcome import OutcomeStatus
 from kplan.state.file import read_state
@@ -98,6 +105,27 @@ def test_a_change_that_others_made_already_is_not_stale(
     done = applied(site, path, on_stale)
     assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
     assert not site.plan().plan.has_changes
+
+
+def test_replicas_that_others_moved_otherwise_are_stale_though_their_number_is_right(
+    site: ProjectHarness,
+) -> None:
+    """The moves that were reviewed start from where the replicas were."""
+    path = saved(site, MAIN_TF.replace("replication_factor = 1", "replication_factor = 2"))
+    planned = {str(each.identity): each.after for each in read_plan(path).plan.changes}
+    topic = planned["orders"]
+    assert isinstance(topic, Topic)
+    rows = topic.replica_assignment or ()
+    others = {("orders", number): tuple(reversed(row)) for number, row in enumerate(rows)}
+    site.cluster.reassign(others)
+    with pytest.raises(StalePlanError, match=r't\["orders"\] \(it was changed on the cluster'):
+        applied(site, path)
+    done = applied(site, path, StaleAction.SKIP)
+    told = {str(each.change.identity): each.status for each in done.outcomes}
+    assert told == {"orders": OutcomeStatus.FAILED, "payments": OutcomeStatus.APPLIED}
+    held = site.cluster.topics(["orders"])["orders"]
+    assert isinstance(held, TopicDescription)
+    assert held.assignment == tuple(others.values()), "the moves of others stay"
 
 
 def test_a_topic_that_others_created_otherwise_is_not_taken_for_ours(site: ProjectHarness) -> None:
