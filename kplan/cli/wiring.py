@@ -212,6 +212,8 @@ def _variable_options(args: Iterable[str]) -> Iterator[VariableText | Path]:
         if option == "--var":
             yield _parse_variable(value)
         elif option == "--var-file":
+            if not value.strip():  # as from a shell variable that is not set
+                raise UsageError("-var-file is empty.", hint="Give the path of a file.")
             yield Path(value)
 
 

@@ -13,6 +13,10 @@ from kplan.model.table import Cell, Figures, FigureTable
 from kplan.workflow.moves.election_loss import describe_losses, read_end_offsets
 from kplan.workflow.moves.status import FAILED
 
+_NO_TOPICS = (
+    "No topic was shown: there is none, or kplan lacks DESCRIBE on all. Whether a partition needs "
+    "an election is not known."
+)
 _VISIBLE_S, _PAUSE_S = 5.0, 0.1
 
 
@@ -53,7 +57,8 @@ def elect_leaders(
     ]
     led = sum(1 for row in rows if row[2] is not None and row[2] == row[3])
     notes = [f"leader == preferred: {led:,} of {len(rows):,}"] if rows else []
-    notes += [] if rows else ["No partition needs an election."]
+    if not rows:
+        notes.append("No partition needs an election." if cluster.topics() else _NO_TOPICS)
     columns: tuple[str, ...] = ("topic", "partition", "leader", "preferred", "outcome")
     if election is ElectionType.UNCLEAN:
         ends = read_end_offsets(cluster, [key for key, result in results.items() if result is None])

@@ -102,6 +102,19 @@ def test_controllers_that_cannot_be_asked_are_told_and_no_broker_is(
         assert "broker.invalid" not in err
 
 
+def test_a_file_of_variables_needs_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """As from a shell variable that is not set: it is not the folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.tf").touch()
+    for verb in ("plan", "validate", "console"):
+        assert run([verb, "-var-file="], {}) == 1
+        err = capsys.readouterr().err
+        assert "-var-file is empty." in err
+        assert "directory" not in err
+
+
 def test_controllers_stand_for_one_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

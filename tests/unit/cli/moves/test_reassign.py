@@ -303,6 +303,14 @@ def test_first_replicas_lead_again(desk: MemoryCommand) -> None:
     assert "requires either FILE or -all" in desk.run_failing("elect", "preferred")
 
 
+def test_who_sees_no_topic_is_not_told_that_none_needs_an_election(desk: MemoryCommand) -> None:
+    for name in ("a", "b"):
+        desk.cluster.hide_topic(name)
+    said = " ".join(desk.run("elect", "preferred", "-all").split())
+    assert "Note: No topic was shown: there is none, or kplan lacks DESCRIBE on all." in said
+    assert "No partition needs an election" not in said
+
+
 @pytest.mark.parametrize("verb", [("elect", "preferred"), ("reassign", "cancel")])
 def test_a_file_and_all_are_told_apart_from_neither(
     desk: MemoryCommand, verb: tuple[str, str]
