@@ -34,12 +34,13 @@ def status(
     found, place = store.lock_status(), store.location
     if json_:
         session.terminal.write_stdout(json.dumps(_lock_facts(place, found), indent=2))
-    elif found.is_held:
-        who = "by an unknown run."
-        if found.holder:
-            alive = liveness_text(found.holder)
-            who = f"by {found.holder}. Lock id: {found.holder.id}. {alive}".rstrip()
+    elif found.is_held and found.holder:
+        alive = liveness_text(found.holder)
+        who = f"by {found.holder}. Lock id: {found.holder.id}. {alive}".rstrip()
         session.terminal.write_stdout(f"The state in {place} is locked {who}")
+    elif found.is_held:
+        note = "Its lock cannot be read, so no run takes it."
+        session.terminal.write_stdout(f"The state in {place} counts as locked. {note}")
     elif found.is_dead:
         note = f"The run that held it ended: {found.holder}. The next run takes the lock over."
         session.terminal.write_stdout(f"The state in {place} is not locked. {note}")

@@ -145,6 +145,10 @@ def test_the_lock_tells_who_holds_it(desk: MemoryCommand) -> None:
     note_path(STATE).write_bytes(encode_holder(replace(afar, heartbeat="?")))
     assert desk.run("lock", "status").endswith(f"Lock id: {run.id}.\n")
     assert json.loads(desk.run("lock", "status", "-json"))["seen_s_ago"] is None
+    note_path(STATE).write_text("{}")
+    assert desk.run("lock", "status") == (
+        f"The state in {STATE} counts as locked. Its lock cannot be read, so no run takes it.\n"
+    )
 
 
 def test_a_sensitive_output_is_shown_when_it_is_named_and_stored_nowhere(
