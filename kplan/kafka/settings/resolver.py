@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -178,12 +178,25 @@ def _uses_tls(settings: RawSettings) -> bool:
     return _security_protocol(settings).endswith("SSL")
 
 
+def _read_part(
+    settings: RawSettings, given: RawSetting, part: Callable[[str], str], what: str
+) -> str:
+    """Read PEM text with at least one such part; "" with a problem recorded."""
+    text = settings.read_pem(given)
+    if text and not part(text):
+        settings.report("KP304", given, f"{given.name}: it holds no {what}.")
+        return ""
+    return text
+
+
 def _tls(settings: RawSettings) -> Tls:
     identity = settings.find(Setting.CERTIFICATE, Setting.KEYSTORE)
-    chain = settings.read_pem(identity[1]) if identity else ""
+    chain = _read_part(settings, identity[1], certificates, "certificate") if identity else ""
     given_key = settings.find(Setting.KEY)
-    key = private_key(settings.read_pem(given_key[1]) if given_key else chain)
-    if bool(chain) != bool(key):
+    key = private_key(
+        _read_part(settings, given_key[1], private_key, "private key") if given_key else chain
+    )
+    if bool(identity) != bool(given_key) and bool(chain) != bool(key):
         have, lack = ("certificate", "key") if chain else ("key", "certificate")
         settings.report(
             "KP303",

@@ -274,19 +274,21 @@ def _load_identity(context: ssl.SSLContext, tls: Tls) -> None:
             # Without a password OpenSSL would ask at the terminal.
             context.load_cert_chain(chain, password=tls.key_password)
         except (ssl.SSLError, OSError, ValueError) as failure:
-            raise AuthError(
-                _identity_fault(failure),
-                hint="Give certificate and private key in PEM form, and the passphrase of the key.",
-            ) from failure
+            raise _identity_fault(failure) from failure
 
 
-def _identity_fault(failure: Exception) -> str:
+def _identity_fault(failure: Exception) -> AuthError:
     reason = getattr(failure, "reason", None) or ""
     if reason == "KEY_VALUES_MISMATCH":
-        return "The private key does not belong to the client certificate."
-    return (
+        return AuthError(
+            "The private key does not belong to the client certificate.",
+            hint="Give the key that the certificate was issued for; the certificate goes before "
+            "those of its authorities.",
+        )
+    return AuthError(
         "The client certificate with its private key cannot be used: it is not PEM, "
-        "or the passphrase of the key is wrong or missing."
+        "or the passphrase of the key is wrong or missing.",
+        hint="Give certificate and private key in PEM form, and the passphrase of the key.",
     )
 
 

@@ -395,6 +395,22 @@ def test_a_certificate_without_its_key_is_a_problem() -> None:
     ]
 
 
+def test_what_is_given_and_cannot_be_used_is_not_called_missing(tmp_path: Path) -> None:
+    (tmp_path / "cert.pem").write_text(CERTIFICATE)
+    (tmp_path / "key.pem").write_text(KEY)
+    block = {"bootstrap_servers": ["a:1"], "client_cert": "cert.pem", "client_key": "key.pem"}
+    assert resolved(block, folder=tmp_path).diagnostics == ()
+    for name, value, told in (
+        ("client_cert", "no.pem", f'"{tmp_path / "no.pem"}" cannot be read: No such file'),
+        ("client_key", "no.pem", f'"{tmp_path / "no.pem"}" cannot be read: No such file'),
+        ("client_cert", "key.pem", "it holds no certificate."),
+        ("client_key", "cert.pem", "it holds no private key."),
+    ):
+        (problem,) = resolved({**block, name: value}, folder=tmp_path).diagnostics
+        assert problem.code == "KP304"
+        assert problem.detail.startswith(f"{name}: {told}")
+
+
 def test_files_that_cannot_be_used_are_told_with_a_way_out(tmp_path: Path) -> None:
     (tmp_path / "trust.jks").write_bytes(b"\xfe\xed\xfe\xed")
     block = {"bootstrap_servers": ["a:1"], "config": {"ssl.truststore.location": "trust.jks"}}

@@ -173,8 +173,10 @@ def test_a_key_that_cannot_be_used_is_told_without_a_prompt(
     for unusable in (tls, replace(tls, key_password="wrong"), replace(tls, key="garbage")):
         assert "cannot be used" in refusal(settings(broker, unusable))
     other = trustme.CA().issue_cert("x.example.org").private_key_pem.bytes().decode()
-    told = refusal(settings(broker, replace(tls, key=other)))
-    assert told == "The private key does not belong to the client certificate."
+    with pytest.raises(AuthError) as caught:
+        preflight(settings(broker, replace(tls, key=other)))
+    assert caught.value.detail == "The private key does not belong to the client certificate."
+    assert "passphrase" not in caught.value.hint
 
 
 def test_an_authority_that_is_none_is_told(broker: FakeBroker) -> None:
