@@ -10,6 +10,7 @@ from kplan.cli.environment import docs_url
 from kplan.cli.signals import SignalInterrupt, Signals
 from kplan.model.ci_job import is_ci, is_enabled
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import KplanError
 from kplan.report.format import PLAIN_STYLE, TextStyle
 
 _WIDTHS = range(20, 1000)
@@ -68,12 +69,26 @@ class Terminal:
         return is_enabled(self.environ, "KPLAN_IN_AUTOMATION", "TF_IN_AUTOMATION")
 
     def write_stdout(self, text: str, *, end: str = "\n") -> None:
-        """Write to stdout, ended by one line feed unless it is empty."""
-        _write(self.stdout, text, end)
+        """Write to stdout, ended by one line feed unless it is empty.
+
+        Raises:
+            KplanError: it takes no more, as on a full disk; a reader that is gone is no error.
+
+        """
+        try:
+            _write(self.stdout, text, end)
+        except OSError as failure:
+            raise KplanError(f"stdout cannot be written: {failure.strerror}.") from failure
 
     def write_stderr(self, text: str) -> None:
-        """Write to stderr, ended by a line feed unless it is empty."""
-        _write(self.stderr, text, "\n")
+        """Write to stderr, ended by a line feed unless it is empty.
+
+        Progress that cannot be written, as on a full disk, must not stop an apply.
+        """
+        try:
+            _write(self.stderr, text, "\n")
+        except OSError:
+            discard_output(self.stderr)
 
     def ask(self, question: str) -> str:
         """Ask on stderr; "" at end of input and for input that is not valid text."""

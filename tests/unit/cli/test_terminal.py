@@ -4,11 +4,14 @@ import io
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from kplan.cli.signals import SignalInterrupt
 from kplan.cli.terminal import Terminal, text_style
+from kplan.model.errors import KplanError
 
 
 class Screen(io.TextIOWrapper):
@@ -142,6 +145,19 @@ def test_an_interrupted_question_ends_its_line(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(SignalInterrupt):
         Terminal({}, stdin=stdin, stderr=err).ask("Sure? ")
     assert err.written == b"Sure? \n"
+
+
+def test_a_full_disk_stops_the_result_and_not_the_progress() -> None:
+    """An apply whose progress cannot be written any more sends all of its requests."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        terminal = Terminal({}, stdout=pipe(), stderr=full)
+        terminal.write_stderr("kafka_topic.a: created")
+        terminal.write_stderr("kafka_topic.b: created")
+    full = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115 - closing it fails
+    with pytest.raises(KplanError, match=r"^stdout cannot be written: No space left on device\.$"):
+        Terminal({}, stdout=full).write_stdout("Apply complete!")
+    with suppress(OSError):
+        full.close()
 
 
 def test_a_reader_that_leaves_does_not_stop_the_run() -> None:
