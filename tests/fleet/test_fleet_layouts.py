@@ -12,7 +12,7 @@ import pytest
 
 from kplan.config.fleet_file import load_fleet
 from kplan.config.inputs import Inputs
-from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.layout import are_requests, parse_lines, parse_requests
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.requests import last_usage, line_sums, usage
 from kplan.fleet.store import Store
@@ -79,6 +79,28 @@ def test_every_layout_gives_the_rows_of_the_default_one(spark: "SparkSession") -
     assert {row[5] for row in found["kafka-default.log"]} == {True, False}
     assert {name for name, rows in found.items() if rows != found["kafka-default.log"]} == set()
     assert {name for name, at in times.items() if at != times["kafka-default.log"]} == set()
+
+
+@pytest.mark.parametrize("zone", ["", "Asia/Tokyo"])
+def test_requests_that_python_took_apart_are_the_same_without_other_layouts(
+    spark: "SparkSession", zone: str
+) -> None:
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    torn = b"[2026-11-01 23:59:59,123] INFO " + SAID.encode().replace(b"User:", b"User:\xff")
+    logs = file_lines(spark, LOGS / "*.log").select("cluster", F.col("line").cast("binary"))
+    more = spark.createDataFrame([("eu", bytearray(torn))], "cluster string, line binary")
+    sums = sum_lines(logs.union(more).selectExpr("cluster", "cast(line as string) as line"))
+    sums = sums.withColumn("zone", F.lit(zone)).cache()
+    requests = sums.where("is_default")
+    assert are_requests(requests)
+    assert not are_requests(sums)
+    found = [parse(requests, F.col("zone")) for parse in (parse_requests, parse_lines)]
+    one, other = (sorted(map(repr, each.collect())) for each in found)
+    assert len(one) > 1
+    assert one == other
+    assert any("\ufffd" in each for each in one)
+    sums.unpersist()
 
 
 @pytest.mark.parametrize("zone", ["", "Asia/Tokyo"])

@@ -15,6 +15,7 @@ import pytest
 from kplan.config.fleet_file import load_fleet
 from kplan.config.inputs import Inputs
 from kplan.fleet.compat import is_on_connect
+from kplan.fleet.logs.content import SAMPLE_BYTES
 from kplan.fleet.logs.counts import LOG_KEYS, LogCount, count_rows, malformed_files
 from kplan.fleet.logs.file_names import LogPatterns, list_log_files
 from kplan.fleet.logs.layout import parse_lines
@@ -341,6 +342,21 @@ def test_logs_that_an_earlier_version_kept_count_until_they_are_read_again(
     assert requests(store) == {"orders": 1, "stock": 1}
     store.logs.compact()
     assert requests(store) == {"orders": 1, "stock": 1}
+
+
+def test_lines_that_follow_many_requests_are_taken_apart_whatever_they_are(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    requested = [line(f"t{n}") for n in range(SAMPLE_BYTES // len(line("t")) + 9)]
+    zoned = line("zoned").replace("123] INFO", "123 CET] INFO")
+    log.write_text("".join(requested) + STRAY + zoned)
+    assert ingest(store, log) == []
+    (count,) = store.logs.counts()
+    assert (count.lines, count.malformed) == (len(requested) + 2, 1)
+    assert requests(store) == Counter([*(f"t{n}" for n in range(len(requested))), "zoned"])
+    (row,) = store.usage().where("resource_name = 'zoned'").collect()
+    assert f"{row['first_at']}" == "2026-11-01 09:00:00.123000"
 
 
 def test_rows_that_are_put_together_are_the_same_and_older_ones_go(

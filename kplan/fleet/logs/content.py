@@ -19,6 +19,7 @@ from kplan.fleet.logs.known_end import (
     packed_ends,
     tail_checksum,
 )
+from kplan.fleet.logs.lines import add_up
 from kplan.fleet.logs.packed import BLOCK_BYTES, decompress, is_packed
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ LINE_SCHEMA = "part int, line string"
 MAX_LINE_BYTES, LONG_LINE = 16 << 20, b"\x01"
 """What a line may have, more than a block, and the mark of a longer one (`lines.MARK`): it is no
 request, whatever it begins with."""
+SAMPLE_BYTES = 64 << 10
+"""How much of what is new is looked at to tell who takes the lines apart."""
 LINE_LIMIT = {"mapreduce.input.linerecordreader.line.maxlength": MAX_LINE_BYTES}
 """Of Spark's own reader, which leaves out longer lines: else it has each as a whole."""
 _PRINCIPAL = re.compile(rb'rincipal\\*"?\s*(?:[=:]|\\{1,2}u003d|&#61;)')
@@ -52,7 +55,8 @@ class FileState(NamedTuple):
 
     `known` is the place of the end of the log that it is, also where that is read from its
     beginning again; -1 is that it is another. `first` is a checksum of its first request, "" where
-    there is none, or it was read before. With `failure` it could not be looked at.
+    there is none, or it was read before. `has_others` is 1 where Java has to take lines apart, as
+    far as the first new ones tell. With `failure` it could not be looked at.
     """
 
     place: int
@@ -65,6 +69,7 @@ class FileState(NamedTuple):
     head: str = ""
     tail: str = ""
     first: str = ""
+    has_others: int = 0
     failure: str = ""
 
 
@@ -134,10 +139,13 @@ def _file_state(log: LogPath) -> FileState | None:
                     head_length=len(held),
                     head=checksum(held),
                     first=_first_request(_packed_blocks(log.path, file)),
+                    has_others=_has_others(held),
                 )
             known, start = find_known_end(file, length, log.ends)
             end = _last_line_end(file, start, length)
             head_length = min(HEAD_BYTES, length)
+            file.seek(start)
+            sample = file.read(min(SAMPLE_BYTES, end - start))
             return found._replace(
                 start=start,
                 end=end,
@@ -146,6 +154,7 @@ def _file_state(log: LogPath) -> FileState | None:
                 head=head_checksum(file, head_length),
                 tail=tail_checksum(file, end),
                 first="" if start else _first_request(_plain_blocks(file)),
+                has_others=_has_others(sample),
             )
     except OSError as failure:
         return FileState(log.place, failure=failure.strerror or str(failure))
@@ -173,6 +182,15 @@ def _decompress_head(path: str, file: BinaryIO) -> bytes:
         if len(held) >= HEAD_BYTES:
             break
     return held[:HEAD_BYTES]
+
+
+def _has_others(sample: bytes) -> int:
+    """Whether there are lines among the first whole ones that Python does not take apart."""
+    lines = memoryview(sample)[: sample.rfind(b"\n") + 1]
+    sums = add_up([_batch(0, lines)]) if lines else ()
+    return int(
+        not all(is_default for each in sums for is_default in each["is_default"].to_pylist())
+    )
 
 
 def _first_request(blocks: Iterable[bytes]) -> str:

@@ -57,7 +57,8 @@ class NewLines:
 
     `failures` tells, by cluster and source, what cannot be read, `names` how new logs are named,
     by part, `known` names the logs that were read before, `layouts` are those that are named, by
-    part, and `removals` say what counts no more where a part is kept.
+    part, and `removals` say what counts no more where a part is kept. `has_others` says whether
+    Java has to take lines apart, as far as is known.
     """
 
     parts: tuple[LogPart, ...] = ()
@@ -69,6 +70,7 @@ class NewLines:
     known: frozenset[str] = frozenset()
     layouts: Mapping[int, LogLayout] = field(default_factory=dict)
     removals: Mapping[int, LogPart] = field(default_factory=dict)
+    has_others: bool = True
 
 
 # ---- what is new
@@ -97,7 +99,8 @@ def find_new_lines(
         if (part.cluster, part.source) in named
         for n in (0, 1)
     }
-    return replace(found, native=numbered, layouts=layouts)
+    has_others = found.has_others or bool(numbered or layouts)
+    return replace(found, native=numbered, layouts=layouts, has_others=has_others)
 
 
 def is_read_here(source: str) -> bool:
@@ -161,6 +164,7 @@ def _grown_files(
         names=names,
         known=stored.ids,
         removals=removals,
+        has_others=any(each.has_others for each in states),
     )
 
 

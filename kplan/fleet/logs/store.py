@@ -29,7 +29,7 @@ from kplan.fleet.logs.counts import (
     count_rows,
 )
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
-from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.layout import are_requests, parse_lines, parse_requests
 from kplan.fleet.logs.outcome import (
     Added,
     UnreadableLog,
@@ -167,6 +167,7 @@ class LogStore:
             FleetError: the rows could not be written; nothing was kept.
 
         """
+        from pyspark import StorageLevel
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
         attempt = uuid.uuid4().hex
@@ -179,9 +180,14 @@ class LogStore:
         zone = F.coalesce("zone", F.lit("")) if any(time_zones.values()) else None
         if zone is not None:  # the days that lines are added up by are those of UTC
             sums = sums.join(F.broadcast(known.select("part", "zone")), "part", "left")
-        held = parse_lines(enable_codegen(sums, new.size // LINE_BYTES), zone).cache()
-        rows = line_sums(held.join(F.broadcast(known.drop("zone")), "part"), zone)
+        sums = enable_codegen(sums, new.size // LINE_BYTES)
+        if not new.has_others:
+            sums = sums.persist(StorageLevel.DISK_ONLY)  # they may be many, if not as expected
+        held = sums
         try:
+            parse = parse_lines if new.has_others or not are_requests(sums) else parse_requests
+            held = parse(sums, zone).cache()
+            rows = line_sums(held.join(F.broadcast(known.drop("zone")), "part"), zone)
             self._tables.add_requests(rows.drop("zone"), attempt)
             starts = part_starts(held, zone)
             kept, reasons = read_parts(new, starts)
@@ -195,6 +201,7 @@ class LogStore:
             ) from failure
         finally:
             drop_rows(held)
+            drop_rows(sums)
         return Added(kept, reasons)
 
     def _commit(self, parts: Sequence[LogPart], attempt: str) -> None:

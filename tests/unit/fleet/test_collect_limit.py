@@ -16,6 +16,7 @@ KNOWN = {
     "requests.clusters_with_log": "a row for each cluster",
     "files._read_states": "a row for each log that is new or changed",
     "files._changed_objects": "a row for each log",
+    "layout.are_requests": "one row",
     "outcome.part_starts": "a row for each part of a log",
     "logs.store.parts": "a row for each part of a log",
     "logs.store._old_parts": "a row for each log",

@@ -102,6 +102,32 @@ def test_an_unchanged_file_is_not_opened_and_one_that_is_gone_is_told(tmp_path: 
     assert "No such file" in seen(tmp_path / "none.log").failure
 
 
+@pytest.mark.parametrize("pack", [lambda held: held, gzip.compress])
+def test_the_first_new_lines_tell_whether_java_has_to_take_some_apart(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    log = tmp_path / ("x.log.gz" if pack is gzip.compress else "x.log")
+    request = (
+        b"[2026-11-01 10:00:00,123] INFO Principal = User:a is Allowed operation = READ from host ="
+        b" 10.0.0.1 on resource = Topic:LITERAL:a for request = FETCH with resourceRefCount = 1\n"
+    )
+    for text, has_others in (
+        (request * 9, 0),
+        (request + b"Started.\n", 1),
+        (request.replace(b"[", b"").replace(b"123] INFO", b"123 CET INFO"), 1),
+        (request + request[:-20], 0),
+        (request[:-20], 0),
+        (b"", 0),
+    ):
+        log.write_bytes(pack(text))
+        assert seen(log).has_others == has_others, text
+    plain = tmp_path / "y.log"
+    plain.write_bytes(b"Started.\n")
+    before = seen(plain)
+    plain.write_bytes(b"Started.\n" + request)
+    assert seen(plain, end_of(before)).has_others == 0
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
 def test_every_line_is_in_one_span_wherever_a_file_is_cut(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
