@@ -13,7 +13,7 @@ import pytest
 from kplan.config.fleet_file import load_fleet
 from kplan.config.inputs import Inputs
 from kplan.fleet.logs.layout import are_requests, parse_lines, parse_requests
-from kplan.fleet.logs.lines import sum_lines
+from kplan.fleet.logs.lines import OTHER_LOGGER, sum_lines
 from kplan.fleet.logs.requests import last_usage, line_sums, usage
 from kplan.fleet.store import Store
 from kplan.workflow.fleet.ingest import ingest_files, log_patterns
@@ -89,10 +89,12 @@ def test_requests_that_python_took_apart_are_the_same_without_other_layouts(
 
     torn = b"[2026-11-01 23:59:59,123] INFO " + SAID.encode().replace(b"User:", b"User:\xff")
     logs = file_lines(spark, LOGS / "*.log").select("cluster", F.col("line").cast("binary"))
-    more = spark.createDataFrame([("eu", bytearray(torn))], "cluster string, line binary")
+    started = b"[2026-11-01 23:59:59,123] INFO Started. (kafka.server.KafkaServer)"
+    rows = [("eu", bytearray(each)) for each in (torn, started)]
+    more = spark.createDataFrame(rows, "cluster string, line binary")
     sums = sum_lines(logs.union(more).selectExpr("cluster", "cast(line as string) as line"))
     sums = sums.withColumn("zone", F.lit(zone)).cache()
-    requests = sums.where("is_default")
+    requests = sums.where(F.col("is_default") | (F.col("said") == OTHER_LOGGER))
     assert are_requests(requests)
     assert not are_requests(sums)
     found = [parse(requests, F.col("zone")) for parse in (parse_requests, parse_lines)]
@@ -100,6 +102,7 @@ def test_requests_that_python_took_apart_are_the_same_without_other_layouts(
     assert len(one) > 1
     assert one == other
     assert any("\ufffd" in each for each in one)
+    assert any("is_other_logger=True, count=1," in each for each in one)
     sums.unpersist()
 
 

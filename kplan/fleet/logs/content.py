@@ -19,7 +19,7 @@ from kplan.fleet.logs.known_end import (
     packed_ends,
     tail_checksum,
 )
-from kplan.fleet.logs.lines import add_up
+from kplan.fleet.logs.lines import add_up, are_known
 from kplan.fleet.logs.packed import BLOCK_BYTES, decompress, is_packed
 
 if TYPE_CHECKING:
@@ -185,12 +185,10 @@ def _decompress_head(path: str, file: BinaryIO) -> bytes:
 
 
 def _has_others(sample: bytes) -> int:
-    """Whether there are lines among the first whole ones that Python does not take apart."""
+    """Whether there are lines among the first whole ones that Python does not know."""
     lines = memoryview(sample)[: sample.rfind(b"\n") + 1]
     sums = add_up([_batch(0, lines)]) if lines else ()
-    return int(
-        not all(is_default for each in sums for is_default in each["is_default"].to_pylist())
-    )
+    return int(not all(map(are_known, sums)))
 
 
 def _first_request(blocks: Iterable[bytes]) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MARK, PART_COUNT = "\x01", 7
 """What stands between the parts of a request, and how many these are."""
+OTHER_LOGGER = MARK * 2
+"""What is said in place of what lines of other loggers say."""
 SUM_SCHEMA = (
     "said string, has_time boolean, is_utc boolean, is_default boolean, count long, "
     "first_at timestamp, last_at timestamp, whole string"
@@ -45,6 +47,21 @@ _ENDS = ((0, " operation = "), (5, " for request = "))
 Such lines are left to Java."""
 _JOINED = r"(?s)\d\d:\d\d:\d\d.*Principal = |Principal = .* based on rule .*Principal = "
 """Perhaps the request of the next line, where the end of one was lost. Java decides about it."""
+_REQUEST_WORDS = (
+    rf"(?i)rincipal\\*\"?[{_SPACE}]*(?:[=:]|\\{{1,2}}u003d|&#61;)|peration\\*\"?[{_SPACE}]*[=:]"
+    r"| on resource = | for request = | with resourceRefCount = |No acl found for resource "
+    r"|authorization (?:granted|denied)|\"specversion"
+)
+_LEVEL = "(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
+_TIMED_OTHER_LOGGER = rf"\A ?{_LEVEL}"
+_OTHER_LOGGER = (
+    rf"(?s)\A(?:\[?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d{{3}}[\]Z]? {_LEVEL}"
+    r"|\d{4}-\d\d-\d\dT[0-9:.Z+-]{1,40} (?:stdout|stderr) [FP] "
+    r"|\{\"log\":\".*\"stream\":\"(?:stdout|stderr)\""
+    r"|[ \t]{1,20}[a-zA-Z0-9.(])"
+)
+"""Lines of other loggers that are surely such, without the words of a request. What else is of
+other loggers Java tells, of more lines than these (`layout.py`)."""
 _DAY_MS, _QUARTER_HOUR_MS = 86_400_000, 15 * 60_000
 """Time zones differ from UTC by quarters of an hour: a day in UTC begins with one of theirs."""
 _ANY_LENGTH = 1 << 30
@@ -113,10 +130,43 @@ def _parse_requests(lines: "pa.Table") -> "pa.Table":
         is_default = pc.and_not(is_default, is_longer)
     is_default = pc.and_not(is_default, pc.match_substring_regex(said, _JOINED))
     joined = pc.binary_join_element_wise(*parts, pa.scalar(MARK.encode(), pa.binary()))
-    found = pc.if_else(is_default, joined, said)
-    at = lines.column_names.index("said")
-    parsed = lines.set_column(at, "said", found).append_column("is_default", is_default)
-    return _merge_sums([parsed])
+    found = lines.append_column("is_default", is_default)
+    is_other = _are_of_other_loggers(said, lines["period"].combine_chunks(), is_default)
+    if pc.any(is_other).as_py():
+        for name in ("period", "first", "last"):
+            place, column = found.column_names.index(name), found[name].combine_chunks()
+            own = pc.if_else(is_other, pa.scalar(None, column.type), column)
+            found = found.set_column(place, name, own)
+        said = pc.if_else(is_other, pa.scalar(OTHER_LOGGER.encode(), pa.binary()), said)
+    said = pc.if_else(is_default, joined, said)
+    return _merge_sums([found.set_column(found.column_names.index("said"), "said", said)])
+
+
+def are_known(sums: "pa.RecordBatch") -> bool:
+    """Whether Java has nothing to take apart: all are requests, or of other loggers."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - on the executor
+
+    is_other = pc.and_not(pc.equal(sums["said"], OTHER_LOGGER), sums["has_time"])
+    return bool(pc.all(pc.or_(sums["is_default"], is_other)).as_py())
+
+
+def _are_of_other_loggers(said: "pa.Array", period: "pa.Array", is_known: "pa.Array") -> "pa.Array":
+    """Say which lines are of other loggers: of these only the count is of use."""
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - on the executor
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    rows = pc.indices_nonzero(pc.invert(is_known)).to_numpy()
+    rest, is_timed = said.take(pa.array(rows)), period.is_valid().take(pa.array(rows))
+    is_other = pc.if_else(
+        is_timed,
+        pc.match_substring_regex(rest, _TIMED_OTHER_LOGGER),
+        pc.match_substring_regex(rest, _OTHER_LOGGER),
+    )
+    is_other = pc.and_not(is_other, pc.match_substring_regex(rest, _REQUEST_WORDS))
+    found = np.zeros(len(said), bool)
+    found[rows] = is_other.to_numpy(zero_copy_only=False)
+    return pa.array(found)
 
 
 def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:

@@ -114,6 +114,7 @@ def test_the_first_new_lines_tell_whether_java_has_to_take_some_apart(
     for text, has_others in (
         (request * 9, 0),
         (request + b"Started.\n", 1),
+        (request + b"[2026-11-01 10:00:00,123] INFO Started. (kafka.server.KafkaServer)\n", 0),
         (request.replace(b"[", b"").replace(b"123] INFO", b"123 CET INFO"), 1),
         (request + request[:-20], 0),
         (request[:-20], 0),

@@ -11,7 +11,7 @@ from hypothesis import given, strategies
 
 from kplan.fleet.logs import lines
 from kplan.fleet.logs.layout import NEWER_MESSAGE, OLDER_MESSAGE
-from kplan.fleet.logs.lines import MARK, add_up
+from kplan.fleet.logs.lines import MARK, OTHER_LOGGER, add_up
 
 
 def batch(*texts: str | bytes, part: int = 0) -> pa.RecordBatch:
@@ -32,13 +32,13 @@ def at(text: str) -> datetime:
 
 def test_lines_that_say_the_same_on_a_day_are_one_row() -> None:
     found = sums(
-        batch("[2026-11-01 10:00:00,123] INFO x", "[2026-11-01 09:00:00,000] INFO x"),
-        batch("[2026-11-01 23:59:59,999] INFO x", "[2026-11-02 00:00:00,000] INFO x"),
+        batch("[2026-11-01 10:00:00,123] Principal = x", "[2026-11-01 09:00:00,000] Principal = x"),
+        batch("[2026-11-01 23:59:59,999] Principal = x", "[2026-11-02 00:00:00,000] Principal = x"),
     )
     days = {each["first_at"].day: each for each in found}
     assert days[1] == {
         "part": 0,
-        "said": " INFO x",
+        "said": " Principal = x",
         "has_time": True,
         "is_utc": False,
         "is_default": False,
@@ -48,6 +48,28 @@ def test_lines_that_say_the_same_on_a_day_are_one_row() -> None:
         "whole": None,
     }
     assert days[2]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[2026-11-01 10:00:0{n},123] INFO [Partition orders-{n}] Log loaded. (kafka.cluster.Log)",
+        "[2026-11-01 10:00:0{n},123] WARN what",
+        "2026-11-01 10:00:0{n},123 INFO Started {n} [main]",
+        "2026-11-01T10:00:0{n}.123Z ERROR what",
+        "2026-11-01T10:00:0{n}.123456789Z stdout F ===> Running",
+        '{{"log":"===> User {n}","stream":"stderr","time":"2026-11-01T10:00:00Z"}}',
+        "\tat kafka.server.KafkaServer.startup(KafkaServer.scala:{n})",
+    ],
+)
+def test_lines_of_other_loggers_are_one_row_whatever_they_say_and_when(text: str) -> None:
+    (row,) = sums(batch(*(text.format(n=n) for n in range(5))))
+    assert (row["said"], row["count"]) == (OTHER_LOGGER, 5)
+    assert not any(row[each] for each in ("has_time", "is_default", "is_utc", "whole"))
+    for word in ("Principal = User:a", "operation = READ", " for request = FETCH"):
+        said = text.format(n=1).replace("what", "what " * 9) + f" {word}"
+        (row,) = sums(batch(said))
+        assert row["said"] in said, "Java decides about it"
 
 
 @pytest.mark.parametrize("time", ["[2026-11-01 10:00:0{n},123] INFO", "2026-11-01 10:00:0{n},123"])
