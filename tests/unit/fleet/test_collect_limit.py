@@ -41,6 +41,7 @@ KNOWN = {
     "removals.render_clusters": "a row for each cluster",
     "replay.replay_summary": "one row",
     "lines._cut_times": "no job: lines of an Arrow batch, where they are read",
+    "lines._are_of_other_loggers": "the same",
 }
 """Functions that bring rows over without one of BOUNDS, and what bounds them."""
 
