@@ -31,6 +31,16 @@ _NO_MEMORY_HINT = (
     "-conf=spark.driver.memory=4g (of a server: as it is started). On a cluster the executors "
     "have spark.executor.memory."
 )
+_NO_FILE_SYSTEM = re.compile(
+    r"Class (org[.]apache[.]hadoop[.]fs[.][\w.$]+|[\w.]+FileSystem\w*) not found"
+    r"|No FileSystem for scheme \"?(\w+)"
+)
+"""What Hadoop says of a scheme whose jar is not there: the class that is set for it, or none is."""
+_FILE_SYSTEM_HINT = (
+    "Its jar has to be there, as for s3a org.apache.hadoop:hadoop-aws in the version of Spark's "
+    "Hadoop: name it in spark.jars.packages (-conf, or conf in fleet.hcl), and for a Spark that "
+    "runs already as that is started. See kplan help fleet-platforms."
+)
 _SERVER_ENDED = "The Spark server of kplan fleet spark start ended before it had answered."
 _SERVER_HINT = (
     "Run the command again: without a server it starts a Spark of its own. If Java had too little "
@@ -53,8 +63,8 @@ def translate_errors(spark: "SparkSession", *, is_remote: bool) -> Iterator[None
         yield
     except (PySparkException, Py4JError, ConnectionError) as failure:
         text = _failure_text(failure)
-        if text is not None and _OUT_OF_MEMORY in text:
-            raise FleetError(_NO_MEMORY, _NO_MEMORY_HINT) from failure
+        if text is not None and (known := _known_fault(text)):
+            raise FleetError(*known) from failure
         # Py4J and PySpark have many errors for a Java that is gone.
         if text is None or not (is_remote or _has_java(spark)):
             raise FleetError(_ENDED, _MEMORY_HINT) from failure
@@ -126,6 +136,16 @@ def _causes(lines: list[str]) -> list[str]:
     ]
 
 
+def _known_fault(text: str) -> tuple[str, str] | None:
+    """Return in our words what Java says, and the way out; None where we have none."""
+    if _OUT_OF_MEMORY in text:
+        return _NO_MEMORY, _NO_MEMORY_HINT
+    if found := _NO_FILE_SYSTEM.search(text):
+        what = f"class {found[1]}" if found[1] else f"file system for {found[2]}://"
+        return f"Spark has no {what}.", _FILE_SYSTEM_HINT
+    return None
+
+
 def _has_java(spark: "SparkSession") -> bool:
     """Whether the Java of a Spark of this process answers."""
     try:
@@ -151,8 +171,8 @@ def failure_reason(failure: BaseException) -> str:
     is_lost = isinstance(failure, (ConnectionError, Py4JNetworkError))  # the connection to Java
     if is_lost or text is None:
         return f"{_ENDED} {_MEMORY_HINT}"
-    if _OUT_OF_MEMORY in text:
-        return f"{_NO_MEMORY} {_NO_MEMORY_HINT}"
+    if known := _known_fault(text):
+        return " ".join(known)
     causes = _causes([each.strip() for each in text.splitlines()])
     reason = causes[-1] if causes else _error_line(text)
     if lacking := _MISSING_CLASS.fullmatch(reason):

@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
 
 from kplan.fleet.spark.errors import _error_line, failure_reason, translate_errors
 from kplan.model.errors import FleetError
@@ -77,6 +78,30 @@ def test_a_folder_that_cannot_be_made_is_told_in_words() -> None:
     )
     reason = failure_reason(OSError(told))
     assert reason.startswith("Spark cannot make a folder there: the user that it runs as may not")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            "ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            "Spark has no class org.apache.hadoop.fs.s3a.S3AFileSystem.",
+        ),
+        (
+            'org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "gs"',
+            "Spark has no file system for gs://.",
+        ),
+    ],
+)
+def test_a_file_system_without_its_jar_is_told_with_the_way_out(told: str, said: str) -> None:
+    assert failure_reason(RuntimeError(told)).startswith(f"{said} Its jar has to be there")
+    with (
+        pytest.raises(FleetError) as failed,
+        translate_errors(cast("SparkSession", None), is_remote=True),
+    ):
+        raise PySparkException(told)
+    assert failed.value.detail == said
+    assert "hadoop-aws" in failed.value.hint
 
 
 def test_a_file_that_cannot_be_read_is_named() -> None:
