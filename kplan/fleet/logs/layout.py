@@ -27,7 +27,13 @@ from kplan.fleet.logs.audit_topic import (
     is_other_event,
 )
 from kplan.fleet.logs.heads import LAST_YEAR
-from kplan.fleet.logs.lines import MARK, OTHER_LOGGER, PART_COUNT, SUM_COLUMNS
+from kplan.fleet.logs.lines import (
+    MARK,
+    OTHER_LOGGER,
+    PART_COUNT,
+    REQUEST_WORDS,
+    SUM_COLUMNS,
+)
 from kplan.fleet.logs.times import (
     UNCLEAR_ZONE,
     find_time,
@@ -72,13 +78,6 @@ _EXPLANATION = (
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _PRINCIPAL = "rincipal"
 _CLOUD_EVENT = '"specversion'
-_REQUEST_WORDS = (
-    r"(?i)rincipal\\*\"?\s*(?:[=:]|\\{1,2}u003d|&#61;)|peration\\*\"?\s*[=:]"
-    r"| on resource = | for request = | with resourceRefCount = |No acl found for resource "
-    r"|\bauthorization (?:granted|denied)\b|\"specversion\\*\""
-)
-"""What lines of authorizers and audit events have: they are of no other logger, however they are
-written."""
 _LEVEL = r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
 _OTHER_LOGGER = (
     rf"(?s)^(?:.{{0,200}}?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.{{0,100}}?\b{_LEVEL}"
@@ -299,7 +298,7 @@ def _is_of_other_logger() -> "Column":
 def _has_request_words(text: str) -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.col(text).rlike(_REQUEST_WORDS)
+    return F.col(text).rlike(REQUEST_WORDS)
 
 
 def _is_left_out(text: "Column") -> "Column":

@@ -2,7 +2,8 @@
 
 Most lines of an authorizer log repeat. They are added up before Spark has them, and requests whose
 time is read here (`heads.py`) taken apart, so that only what differs crosses from Python to Java.
-Other lines are taken apart there (`layout.py`).
+Lines that are surely of other loggers are only counted. All others are taken apart there
+(`layout.py`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -47,11 +48,13 @@ _ENDS = ((0, " operation = "), (5, " for request = "))
 Such lines are left to Java."""
 _JOINED = r"(?s)\d\d:\d\d:\d\d.*Principal = |Principal = .* based on rule .*Principal = "
 """Perhaps the request of the next line, where the end of one was lost. Java decides about it."""
-_REQUEST_WORDS = (
+REQUEST_WORDS = (
     rf"(?i)rincipal\\*\"?[{_SPACE}]*(?:[=:]|\\{{1,2}}u003d|&#61;)|peration\\*\"?[{_SPACE}]*[=:]"
     r"| on resource = | for request = | with resourceRefCount = |No acl found for resource "
-    r"|authorization (?:granted|denied)|\"specversion"
+    r"|\bauthorization (?:granted|denied)\b|\"specversion\\*\""
 )
+"""What lines of authorizers and audit events have, for RE2 and for Java: they are of no other
+logger, however they are written."""
 _LEVEL = "(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
 _TIMED_OTHER_LOGGER = rf"\A ?{_LEVEL}"
 _OTHER_LOGGER = (
@@ -60,8 +63,8 @@ _OTHER_LOGGER = (
     r"|\{\"log\":\".*\"stream\":\"(?:stdout|stderr)\""
     r"|[ \t]{1,20}[a-zA-Z0-9.(])"
 )
-"""Lines of other loggers that are surely such, without the words of a request. What else is of
-other loggers Java tells, of more lines than these (`layout.py`)."""
+"""How lines begin that are surely of other loggers, if they have no REQUEST_WORDS. Java calls all
+of these so, and more (`layout.py`)."""
 _DAY_MS, _QUARTER_HOUR_MS = 86_400_000, 15 * 60_000
 """Time zones differ from UTC by quarters of an hour: a day in UTC begins with one of theirs."""
 _ANY_LENGTH = 1 << 30
@@ -163,7 +166,7 @@ def _are_of_other_loggers(said: "pa.Array", period: "pa.Array", is_known: "pa.Ar
         pc.match_substring_regex(rest, _TIMED_OTHER_LOGGER),
         pc.match_substring_regex(rest, _OTHER_LOGGER),
     )
-    is_other = pc.and_not(is_other, pc.match_substring_regex(rest, _REQUEST_WORDS))
+    is_other = pc.and_not(is_other, pc.match_substring_regex(rest, REQUEST_WORDS))
     found = np.zeros(len(said), bool)
     found[rows] = is_other.to_numpy(zero_copy_only=False)
     return pa.array(found)
