@@ -152,7 +152,7 @@ def stop_server() -> SparkServer | None:
 
 
 def _end_unfinished_start() -> None:
-    """End the process of a start that was killed: no record names it, and nobody has its token."""
+    """End the process of a start that was killed: no record names it, and its token is lost."""
     file = _unfinished_file()
     with suppress(OSError, ValueError, TypeError):
         left = Process(**json.loads(file.read_text(encoding="utf-8")))
