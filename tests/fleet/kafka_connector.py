@@ -3,7 +3,7 @@
 import os
 
 from kplan.fleet.compat import minor_version, spark_version
-from kplan.sandbox.artifact import MAVEN_CENTRAL, cache_folder
+from kplan.sandbox.artifact import MAVEN_CENTRAL, cache_folder, file_lock
 
 _SCALA_2_13 = (
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
@@ -26,16 +26,18 @@ JARS = {
 
 
 def connector() -> dict[str, str]:
-    """Give the settings of a Spark with it; it is fetched once."""
+    """Give the settings of a Spark with it; it is fetched once, by one process of a test run."""
     from jgo.maven import MavenContext, PythonResolver
 
     source = os.environ.get("KPLAN_MAVEN_REPOSITORY", MAVEN_CENTRAL)
+    folder = cache_folder() / "spark-kafka"
     maven = MavenContext(
         resolver=PythonResolver(),
-        repo_cache=cache_folder() / "spark-kafka",
+        repo_cache=folder,
         remote_repos={"central": source},
         timeout=30,
     )
     jars = JARS.get(minor_version(spark_version()), _NEWEST)
-    files = (maven.create_dependency(each).artifact.resolve() for each in jars)
+    with file_lock(folder.with_suffix(".lock")):  # a jar is there before all of it has arrived
+        files = [maven.create_dependency(each).artifact.resolve() for each in jars]
     return {"spark.jars": ",".join(map(str, files))}
