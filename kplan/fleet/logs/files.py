@@ -57,8 +57,8 @@ class NewLines:
 
     `failures` tells, by cluster and source, what cannot be read, `names` how new logs are named,
     by part, `known` names the logs that were read before, `layouts` are those that are named, by
-    part, and `removals` say what counts no more where a part is kept. `has_others` says whether
-    Java has to take lines apart, as far as is known.
+    part, and `removals` say what counts no more where a part is kept. `has_others` says whether it
+    is known that Java has to take lines apart; of records of topics nothing is known before.
     """
 
     parts: tuple[LogPart, ...] = ()
@@ -70,7 +70,7 @@ class NewLines:
     known: frozenset[str] = frozenset()
     layouts: Mapping[int, LogLayout] = field(default_factory=dict)
     removals: Mapping[int, LogPart] = field(default_factory=dict)
-    has_others: bool = True
+    has_others: bool = False
 
 
 # ---- what is new
