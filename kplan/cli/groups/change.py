@@ -94,6 +94,7 @@ def reset(
         work.commit_plan,
         lambda plan: {plan.group: plan.undo},
         lambda plan: not plan.real_changes,
+        work.stale_offsets,
         stage="Resetting offsets",
     )
     return run_group_change(session, inputs, ask, options, change)
@@ -129,6 +130,7 @@ def delete(
         work.delete_groups,
         lambda plan: plan.undo,
         lambda _: False,
+        work.stale_groups,
         question=DELETE_QUESTION,
         undo_options=" -create",
         stage="Deleting groups",
@@ -165,7 +167,11 @@ def delete_offsets(
         run_group_change,
     )
     from kplan.workflow.groups.delete import plan_offset_deletion  # noqa: PLC0415
-    from kplan.workflow.groups.reset import commit_plan, offset_figures  # noqa: PLC0415
+    from kplan.workflow.groups.reset import (  # noqa: PLC0415
+        commit_plan,
+        offset_figures,
+        stale_offsets,
+    )
     from kplan.workflow.groups.target import parse_selection  # noqa: PLC0415
 
     topics = parse_selection(topic or (), all_topics=False, is_file=False) or {}
@@ -176,6 +182,7 @@ def delete_offsets(
         commit_plan,
         lambda plan: {plan.group: plan.undo},
         lambda plan: not plan.real_changes,
+        stale_offsets,
         question=DELETE_QUESTION,
         stage="Deleting offsets",
     )

@@ -16,7 +16,7 @@ from kplan.cli.progress import Progress, show_progress
 from kplan.cli.query import QueryOptions
 from kplan.cli.terminal import Session
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import UsageError
+from kplan.model.errors import StalePlanError, UsageError
 from kplan.report import views
 from kplan.workflow.groups.offset_file import Offsets, write_offsets
 from kplan.workflow.groups.reset import FAILED
@@ -44,6 +44,9 @@ Do you really want to delete these offsets?
   Enter a value: """
 
 
+_SHOWN_COMMANDS = 10
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeOptions:
     """How a change is approved, and where the offsets before it are written."""
@@ -63,7 +66,10 @@ class ChangeOptions:
 
 @dataclass(frozen=True, slots=True)
 class GroupChange(Generic[PlanT, ItemT]):
-    """A change of groups: how it is planned, shown and executed; `undo` are offsets by group."""
+    """A change of groups: how it is planned, shown and executed; `undo` are offsets by group.
+
+    `stale_reason` says what differs between the plan that was approved and one made afterwards.
+    """
 
     verb: str
     prepare: "Callable[[Ports], Callable[[Cluster], PlanT]]"
@@ -71,6 +77,7 @@ class GroupChange(Generic[PlanT, ItemT]):
     execute: "Callable[[Cluster, PlanT], Mapping[ItemT, str]]"
     undo: Callable[[PlanT], Mapping[str, Offsets]]
     is_empty: Callable[[PlanT], bool]
+    stale_reason: Callable[[PlanT, PlanT], str]
     question: str = QUESTION
     undo_options: str = ""
     stage: str = "Changing groups"
@@ -88,6 +95,7 @@ def run_group_change(
     Raises:
         UsageError: approval is not possible; raised before any work.
         StateError: the undo file cannot be written; nothing was changed.
+        StalePlanError: the offsets changed while kplan asked; nothing was changed.
 
     """
     _check_approval(session, inputs, ask, options)
@@ -103,14 +111,19 @@ def run_group_change(
                 return change.figures(plan, None)
             if not _is_approved(session, progress, options, (change, plan)):
                 return None
+            if not options.auto_approve:
+                _check_unchanged(change, plan, plan_change(cluster))
             undo = change.undo(plan)
             path = _undo_path(options, undo, ports)
             if undo:
                 write_offsets(path, undo)
             ports.progress.stage(change.stage)
-            outcomes = change.execute(cluster, plan)
-            if undo:
-                _show_undo(progress, path, undo, change.undo_options)
+            try:
+                outcomes = change.execute(cluster, plan)
+            finally:  # the more so if an outcome is unknown
+                if undo:
+                    more = _same_cluster(inputs, ask) + change.undo_options
+                    _show_undo(progress, path, undo, more)
             return change.figures(plan, outcomes)
 
         found = query_cluster(project, ports, ask.provider, work)
@@ -159,6 +172,15 @@ def _is_approved(
     return approval.ask_approval(session, progress, change.question)
 
 
+def _check_unchanged(change: GroupChange[PlanT, ItemT], shown: PlanT, now: PlanT) -> None:
+    """Raise StalePlanError: a group was used meanwhile, and the undo file would be wrong."""
+    if reason := change.stale_reason(shown, now):
+        raise StalePlanError(
+            f"{reason} Nothing was changed.",
+            "Run the command again, and review the new plan.",
+        )
+
+
 def _undo_path(options: ChangeOptions, undo: Mapping[str, Offsets], ports: Ports) -> Path:
     """Return the undo file; by default it has the name of the group and the time."""
     if options.undo_file:
@@ -170,11 +192,37 @@ def _undo_path(options: ChangeOptions, undo: Mapping[str, Offsets], ports: Ports
     return next(path for name in names if not (path := Path(f"{name}.undo.csv")).exists())
 
 
-def _show_undo(progress: Progress, path: Path, undo: Mapping[str, Offsets], more: str) -> None:
-    commands = [
-        f"kplan groups reset {shlex.quote(name)} -to={shlex.quote(str(path))}{more}"
-        for name in sorted(undo)
+def _same_cluster(inputs: InputOptions, ask: QueryOptions) -> str:
+    """Return the options that lead to the same cluster; values of variables may be secret."""
+    options = [
+        *([f"-provider={ask.provider}"] if ask.provider else []),
+        *(f"-var-file={each}" for each in inputs.var_file),
+        *(f"-var={each.partition('=')[0]}=..." for each in inputs.var),
     ]
+    return "".join(f" {_shell_word(each)}" for each in options)
+
+
+def _show_undo(progress: Progress, path: Path, undo: Mapping[str, Offsets], more: str) -> None:
+    names = sorted(undo)
     progress.note(f"The offsets before the change are in {path}. To restore them:")
-    for each in commands[:10]:
-        progress.note(f"  {each}")
+    for name in names[:_SHOWN_COMMANDS]:
+        end = "-- " if name.startswith("-") else ""
+        to = _shell_word(str(path))
+        progress.note(f"  kplan groups reset -to={to}{more} {end}{_shell_word(name)}")
+    if (left := len(names) - _SHOWN_COMMANDS) > 0:
+        progress.note(f"  and so on for {left:,} more groups in the file")
+
+
+def _shell_word(text: str) -> str:
+    """Quote a word for a shell; characters that a terminal obeys are written as escapes."""
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = "".join(
+        f"\\{each}" if each in "\\'" else each if each.isprintable() else _escaped(each)
+        for each in text
+    )
+    return f"$'{plain}'"
+
+
+def _escaped(character: str) -> str:
+    return "".join(f"\\x{each:02x}" for each in character.encode())

@@ -1,5 +1,6 @@
 """Use cases: delete groups, and the offsets that a group has committed in topics."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.cluster.errors import Handling, handling
@@ -77,6 +78,13 @@ def _deletion_problems(
             yield absent_group_problem(name)
         else:
             raise UnreadableError(f"Group {name} cannot be read: {each or 'no answer'}")
+
+
+def stale_groups(shown: GroupDeletionPlan, now: GroupDeletionPlan) -> str:
+    """Say whose offsets are no longer as they were shown; "" if all are."""
+    offsets = {each.name: each.committed_offsets for each in now.groups}
+    moved = [each.name for each in shown.groups if offsets.get(each.name) != each.committed_offsets]
+    return f"The committed offsets of {', '.join(moved)} have changed." if moved else ""
 
 
 def delete_groups(cluster: Cluster, plan: GroupDeletionPlan) -> GroupOutcomes:
@@ -185,4 +193,6 @@ def _offset_problems(group: GroupDescription, topics: Selection) -> Iterator[Dia
         elif not any(_is_selected(at, {name: topics[name]}) for at in group.committed_offsets):
             detail = f"Group {group.name} has committed no offsets in topic {name}, or not in "
             detail += "these partitions."
-            yield problem("KP542", detail, f"Run kplan groups describe {group.name}.")
+            yield problem(
+                "KP542", detail, f"Run kplan groups describe -- {shlex.quote(group.name)}."
+            )

@@ -1,7 +1,5 @@
 """Files of committed offsets: the CSV of kafka-consumer-groups.sh, read and written."""
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +11,9 @@ from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.errors import ConfigError, StateError
 from kplan.state.atomic_file import write_atomically
 
-_FIELD = re.compile(r'("(?:[^"]|"")*"|[^,]*)(,|$)')
+_FIELD = re.compile(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n|\r|\n|\Z)')
+_BREAK = re.compile(r"\r\n|\r|\n")
+_PLAIN = re.compile(r"[\w.:/-]*", re.ASCII)
 _FIELDS_OF_ONE_GROUP, _FIELDS_OF_SEVERAL = 3, 4
 _MAX_DIGITS = 19  # of 2^63-1
 _HINT = "Write topic,partition,offset or group,topic,partition,offset in each line."
@@ -39,11 +39,10 @@ def read_offsets(path: Path, group: str) -> Offsets:
 
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")  # spreadsheets begin a CSV file with a mark
+        text = path.read_bytes().decode("utf-8-sig")  # spreadsheets begin a CSV file with a mark
     except (OSError, ValueError) as failure:
         raise ConfigError([_problem(path, 1, 1, f"It cannot be read: {failure}")]) from None
-    lines = enumerate(text.splitlines(), start=1)
-    rows = [(number, _read_row(path, number, line)) for number, line in lines if line.strip()]
+    rows = [(number, _read_row(path, number, fields)) for number, fields in _split_rows(text)]
     problems = [row for _, row in rows if isinstance(row, Diagnostic)]
     found: dict[TopicPartition, int | None] = {}
     for number, row in rows:
@@ -60,9 +59,8 @@ def read_offsets(path: Path, group: str) -> Offsets:
 
 
 def _read_row(
-    path: Path, number: int, line: str
+    path: Path, number: int, fields: Sequence[_Field]
 ) -> tuple[str, TopicPartition, int | None] | Diagnostic:
-    fields = list(_split_line(line))
     if len(fields) not in (_FIELDS_OF_ONE_GROUP, _FIELDS_OF_SEVERAL):
         return _problem(path, number, 1, f"The line has {len(fields)} fields.")
     *named, topic, partition, offset = fields
@@ -78,19 +76,22 @@ def _read_row(
     return group, (topic.text, int(partition.text)), int(offset.text) if offset.text else None
 
 
-def _split_line(line: str) -> Iterator[_Field]:
-    at = 0
-    while at <= len(line):
-        found = _FIELD.match(line, at)
-        if found is None:  # text after a closing quote
-            yield _Field(line[at:], at + 1)
-            return
+def _split_rows(text: str) -> Iterator[tuple[int, Sequence[_Field]]]:
+    """Give the first line and the fields of each row; a name in quotes may contain line breaks."""
+    number = first = 1
+    start = 0
+    row: list[_Field] = []
+    for found in _FIELD.finditer(text):
         raw = found[1].strip()
-        text = raw[1:-1].replace('""', '"') if raw[:1] == '"' else raw
-        yield _Field(text, at + 1)
-        if not found[2]:
-            return
-        at = found.end()
+        value = raw[1:-1].replace('""', '"') if raw[:1] == '"' else raw
+        row.append(_Field(value, found.start() - start + 1))
+        for each in _BREAK.finditer(found[0]):
+            number, start = number + 1, found.start() + each.end()
+        if found[2] == ",":
+            continue
+        if len(row) > 1 or value:
+            yield first, row
+        first, row = number, []
 
 
 def _is_number(text: str) -> bool:
@@ -111,11 +112,9 @@ def write_offsets(path: Path, groups: Mapping[str, Offsets]) -> None:
         StateError: the file cannot be written; what was there is untouched.
 
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows(_rows(groups))
+    text = "".join(f"{','.join(map(_quoted, row))}\n" for row in _rows(groups))
     try:
-        write_atomically(path, buffer.getvalue().encode())
+        write_atomically(path, text.encode())
     except OSError as failure:
         raise StateError(
             f"The undo file {path} cannot be written: {failure}. Nothing was changed.",
@@ -128,3 +127,9 @@ def _rows(groups: Mapping[str, Offsets]) -> Iterator[Sequence[object]]:
         named: Iterable[object] = (group,) if len(groups) > 1 else ()
         for (topic, partition), offset in sorted(offsets.items()):
             yield [*named, topic, partition, "" if offset is None else offset]
+
+
+def _quoted(value: object) -> str:
+    """Quote what a reader would split or strip: a group may have any name, also with spaces."""
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else '"' + text.replace('"', '""') + '"'

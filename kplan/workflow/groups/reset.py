@@ -233,6 +233,28 @@ def _offset_change(
     return OffsetChange(key, before, wanted, start, end, note)
 
 
+def stale_offsets(shown: OffsetPlan, now: OffsetPlan) -> str:
+    """Say what is no longer as it was shown; "" if all is.
+
+    The ends of logs move all the time: they matter only where a new offset is outside by now.
+    """
+    before = {each.partition: each.before for each in shown.changes}
+    moved = {each.partition: each.before for each in now.changes if each.partition in before}
+    if moved != before or shown.is_new != now.is_new:
+        return f"The committed offsets of group {shown.group} have changed."
+    logs = {each.partition: (each.start, each.end) for each in now.changes}
+    for each in shown.real_changes:
+        start, end = logs[each.partition]
+        if each.after is None or start is None or end is None or start <= each.after <= end:
+            continue
+        topic, number = each.partition
+        return (
+            f"Offset {each.after:,} is outside the log of {topic} partition {number} by now: it "
+            f"is from {start:,} to {end:,}."
+        )
+    return ""
+
+
 Outcomes = Mapping[TopicPartition, str]
 """What became of each partition: "" is success."""
 

@@ -1,11 +1,14 @@
 """`kplan groups reset`, `delete` and `delete-offsets` as somebody types them."""
 
 import json
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from kplan.cli.run import run
+from kplan.cli.terminal import Terminal
 from kplan.cluster.request import NewTopic
 from kplan.cluster.usage import (
     GroupDescription,
@@ -265,3 +268,87 @@ def test_a_share_group_is_told_apart(desk: MemoryCommand) -> None:
         assert "KP544" in desk.run_failing("groups", *words, "-auto-approve")
     told = desk.run("groups", "delete", "jobs", "-dry-run")
     assert "share group jobs cannot be restored" in told
+
+
+ODD_NAMES = (" ends in spaces ", "-to=5", "--", 'it\'s "$HOME"', "a,b", "a\u2028b", "\x1b[0m\r\n")
+
+
+def undo_commands(told: str) -> list[list[str]]:
+    """Return the words of the commands that were shown, as a shell reads them."""
+    assert all(line.isprintable() for line in told.splitlines())
+    commands = [each.strip() for each in told.splitlines() if each.startswith("  kplan ")]
+    script = "\n".join(["kplan() { printf '%s\\0' \"$@\"; printf '\\1\\0'; }", *commands])
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    runs = done.stdout.decode().removesuffix("\0\1\0").split("\0\1\0")
+    return [each.split("\0") for each in runs]
+
+
+def test_the_undo_commands_work_whatever_groups_are_called(desk: MemoryCommand) -> None:
+    for name in ODD_NAMES:
+        desk.cluster.add_described_group(group(name, {("orders", 0): 40}))
+    words = ("groups", "delete", "-auto-approve", "-undo-file=it's undo.csv", "--", *ODD_NAMES)
+    assert run(words, {}) == 0
+    commands = undo_commands(desk.capture.readouterr().err)
+    assert len(commands) == len(ODD_NAMES)
+    for each in commands:
+        desk.run(*each[:2], "-auto-approve", *each[2:])
+    assert all(offsets(desk, name) == {("orders", 0): 40} for name in ODD_NAMES)
+
+
+def test_the_undo_command_leads_to_the_same_cluster(desk: MemoryCommand) -> None:
+    """Without its options it would commit to the cluster of the default provider block."""
+    desk.write('variable "where" {}\nprovider "kafka" {\n  alias = "east"\n'
+               "  bootstrap_servers = [var.where]\n}\n")  # fmt: skip
+    words = ("-all-topics", "-to=90", "-provider=east", "-var=where=localhost:9092")
+    assert run(("groups", "reset", "billing", *words, "-auto-approve"), {}) == 0
+    ((*_, provider, variable, name),) = undo_commands(desk.capture.readouterr().err)
+    assert (provider, variable, name) == ("-provider=east", "-var=where=...", "billing")
+
+
+def test_the_undo_file_is_named_too_if_the_outcome_is_unknown(desk: MemoryCommand) -> None:
+    desk.cluster.time_out(call="commit_offsets", carried_out=True)
+    desk.cluster.run_before("commit_offsets", lambda: desk.cluster.time_out(call="describe_groups"))
+    told = desk.run_failing("groups", "reset", "billing", "-all-topics", "-to=90", "-auto-approve")
+    assert "The offsets before the change are in billing." in told
+
+
+def recommit(desk: MemoryCommand) -> None:
+    desk.cluster.add_described_group(group("billing", {("orders", 0): 45}))
+
+
+def truncate(desk: MemoryCommand) -> None:
+    log = PartitionUse(10, 60, 50_000, 0, 0)
+    desk.cluster.set_topic_use("orders", TopicUse({0: log, 1: log}, groups=()))
+
+
+@pytest.mark.parametrize(
+    ("words", "meanwhile", "why"),
+    [
+        (("reset", "billing", "-all-topics", "-to=90"), recommit, "committed offsets of group b"),
+        (("delete", "billing"), recommit, "committed offsets of billing have changed"),
+        (("delete-offsets", "billing", "-topic=orders"), recommit, "committed offsets of group b"),
+        (("reset", "billing", "-all-topics", "-to=90"), truncate, "Offset 90 is outside the log"),
+    ],
+)
+def test_a_plan_that_is_stale_once_it_is_approved_changes_nothing(
+    desk: MemoryCommand,
+    monkeypatch: pytest.MonkeyPatch,
+    words: Sequence[str],
+    meanwhile: Callable[[MemoryCommand], None],
+    why: str,
+) -> None:
+    """The undo file would be wrong, or the new offsets lead nowhere."""
+
+    def answer(*_: object) -> str:
+        meanwhile(desk)
+        return "yes"
+
+    monkeypatch.setattr(Terminal, "can_ask", True)
+    monkeypatch.setattr(Terminal, "ask", answer)
+    told = desk.run_failing("groups", *words)
+    assert "KP930" in told
+    assert why in told
+    assert offsets(desk)[("orders", 0)] in (40, 45)
+    assert not undo_files()
+    monkeypatch.setattr(Terminal, "ask", lambda *_: "yes")
+    desk.run("groups", *words)
