@@ -25,6 +25,19 @@ class QueryOptions:
     bootstrap_controller: BootstrapController = ""
 
 
+def cluster_options(provider: str, inputs: InputOptions, state: str = "") -> list[str]:
+    """Return the options that lead a later command to the same cluster.
+
+    Values of variables may be secret and are left out.
+    """
+    return [
+        *([f"-provider={provider}"] if provider else []),
+        *([f"-state={state}"] if state else []),
+        *(f"-var-file={each}" for each in inputs.var_file),
+        *(f"-var={each.partition('=')[0]}=..." for each in inputs.var),
+    ]
+
+
 def query_cluster(
     session: Session, inputs: InputOptions, provider: str, question: "Callable[[Cluster], Answer]"
 ) -> Answer:

@@ -13,7 +13,7 @@ from kplan.cli import approval, wiring
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import AutoApprove, InputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
-from kplan.cli.query import QueryOptions
+from kplan.cli.query import QueryOptions, cluster_options
 from kplan.cli.terminal import Session
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StalePlanError, UsageError
@@ -122,7 +122,8 @@ def run_group_change(
                 outcomes = change.execute(cluster, plan)
             finally:  # the more so if an outcome is unknown
                 if undo:
-                    more = _same_cluster(inputs, ask) + change.undo_options
+                    words = map(_shell_word, cluster_options(ask.provider, inputs))
+                    more = "".join(f" {each}" for each in words) + change.undo_options
                     _show_undo(progress, path, undo, more)
             return change.figures(plan, outcomes)
 
@@ -190,16 +191,6 @@ def _undo_path(options: ChangeOptions, undo: Mapping[str, Offsets], ports: Ports
     stem = f"{safe}.{ports.now():%Y%m%dT%H%M%SZ}"
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
     return next(path for name in names if not (path := Path(f"{name}.undo.csv")).exists())
-
-
-def _same_cluster(inputs: InputOptions, ask: QueryOptions) -> str:
-    """Return the options that lead to the same cluster; values of variables may be secret."""
-    options = [
-        *([f"-provider={ask.provider}"] if ask.provider else []),
-        *(f"-var-file={each}" for each in inputs.var_file),
-        *(f"-var={each.partition('=')[0]}=..." for each in inputs.var),
-    ]
-    return "".join(f" {_shell_word(each)}" for each in options)
 
 
 def _show_undo(progress: Progress, path: Path, undo: Mapping[str, Offsets], more: str) -> None:

@@ -134,6 +134,4 @@ def _shared_options(what: DrainOptions | BalanceOptions) -> str:
     """Write the options that decide where replicas go, for the command that resumes."""
     found = "" if what.match == "*" else f" {shlex.quote(f'-match={what.match}')}"
     found += " -within-rack" if what.within_rack else ""
-    if isinstance(what, DrainOptions) and what.fewer_racks:
-        found += " -fewer-racks"
-    return found + (f" -provider={what.provider}" if what.provider else "")
+    return found + (" -fewer-racks" if isinstance(what, DrainOptions) and what.fewer_racks else "")

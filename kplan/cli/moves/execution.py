@@ -1,6 +1,7 @@
 """Reassign partitions: options for the speed, the plan, approval, and outcomes."""
 
 import re
+import shlex
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ from kplan.cli.options import (
     StateOptions,
 )
 from kplan.cli.progress import show_progress
-from kplan.cli.query import QueryOptions
+from kplan.cli.query import QueryOptions, cluster_options
 from kplan.cli.terminal import Session
 from kplan.cli.trust_option import AllowPython, Overrides, Policies
 from kplan.cli.watcher import ApplyWatcher
@@ -92,7 +93,8 @@ def run_reassignment(
 ) -> int:
     """Plan, ask for approval and reassign; return the exit code.
 
-    `again` is the command that resumes it, and `nothing` what to say where nothing moves.
+    `again` is the command that resumes it, without the options for the cluster; `nothing` is what
+    to say where nothing moves.
 
     Raises:
         UsageError: approval is not possible; raised before any work.
@@ -103,6 +105,9 @@ def run_reassignment(
             session, auto_approve=False, may_ask=where[0].input, takes_plan=False
         )
     done = _reassign(session, what, where, source, " ".join(again.split()[1:3]))
+    again = " ".join(
+        [again, *map(shlex.quote, cluster_options(what.provider, where[0], where[1].state))]
+    )
     session.signals.stop_deferring()
     if done.is_approved:
         _show_outcomes(session, done, again)

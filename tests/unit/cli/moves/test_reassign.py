@@ -95,6 +95,27 @@ def test_a_move_is_asked_for_and_a_no_moves_nothing(
     assert desk.cluster.count("reassign") == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (("import", "moves.json"), "import moves.json"),
+        (("drain", "1"), "drain 1"),
+    ],
+)
+def test_the_command_that_resumes_leads_to_the_same_cluster(
+    desk: MemoryCommand, words: tuple[str, ...], same: str
+) -> None:
+    """Without its options it would move replicas of the default provider's cluster."""
+    desk.write(
+        'variable "port" {}\nprovider "kafka" {\n  alias = "east"\n'
+        '  bootstrap_servers = ["b:${var.port}"]\n}\n'
+    )
+    file(desk, [move("a", 0, 3, 2)])
+    desk.cluster.refuse("INVALID_REPLICA_ASSIGNMENT", call="reassign", times=None)
+    told = desk.run("reassign", *words, "-provider=east", "-var=port=9092", "-auto-approve", code=1)
+    assert f"To go on: kplan reassign {same} -provider=east -var=port=...  (" in told
+
+
 def test_rates_that_no_move_needs_are_named(desk: MemoryCommand) -> None:
     """A broker that dies in a move keeps them, and they limit the next one."""
     assert "rates" not in desk.run("reassign", "status")
