@@ -28,6 +28,7 @@ RequiredOperation = tuple[str, str]
 """An operation and the type of the resource."""
 
 _CREATE_TOPIC: RequiredOperation = ("CREATE", "TOPIC")
+_DELETE_TOPIC: RequiredOperation = ("DELETE", "TOPIC")
 _UNREPORTED_OPERATIONS = (_CREATE_TOPIC, ("ALTER_CONFIGS", "GROUP"))
 """Rights that no bit tells: brokers are asked to try."""
 
@@ -36,7 +37,7 @@ _MAX_NAMES = 3
 
 
 def check_rights(
-    plan: Plan, cluster: Cluster, denied: Sequence[Change]
+    plan: Plan, cluster: Cluster, denied: Sequence[Change], principal: str = ""
 ) -> Mapping[RequiredOperation, tuple[Change, ...]]:
     """Say which right is missing for which changes (K4-21, K4-34, K4-48; KIP-430).
 
@@ -57,7 +58,28 @@ def check_rights(
     found = {right: _denied_changes(right, changes, held) for right, changes in needed.items()}
     for right in _UNREPORTED_OPERATIONS:
         found[right] = tuple(each for each in needed.get(right, ()) if each in denied)
+    if found.get(_DELETE_TOPIC) and _may_delete_all_topics(cluster, principal):
+        del found[_DELETE_TOPIC]
     return {right: changes for right, changes in found.items() if changes}
+
+
+def _may_delete_all_topics(cluster: Cluster, principal: str) -> bool:
+    """Whether an ACL allows it on the cluster: KRaft takes that too, and no bit tells of it.
+
+    Whoever has it may list ACLs. From which host it is allowed is left to the brokers.
+    """
+    try:
+        if "DescribeQuorum" not in cluster.versions().apis:
+            return False  # with ZooKeeper only the right on the topic counts
+        acls = [each for each in cluster.acls() if each.resource_type == "CLUSTER"]
+    except ClusterError:
+        return False
+    own = [
+        each
+        for each in acls
+        if each.principal in (principal, "User:*") and each.operation in ("DELETE", "ALL")
+    ]
+    return {each.permission for each in own} == {"ALLOW"}
 
 
 def missing_right_diagnostics(
@@ -176,8 +198,9 @@ def check_with_brokers(
             and isinstance(said := answers.get(each.key), Refusal)
             and handling(said) is Handling.DENIED
         ]
-        missing = check_rights(part, connection.cluster, denied)
-        checked = _add_missing_rights(checked, missing, connection.description.principal)
+        principal = connection.description.principal
+        missing = check_rights(part, connection.cluster, denied, principal)
+        checked = _add_missing_rights(checked, missing, principal)
     return checked
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding
+from kplan.cluster.settings import NodeVersions
 from kplan.model.errors import UnreachableError
 from kplan.model.plan import Plan
 from tests.project_harness import ProjectHarness
@@ -62,6 +64,27 @@ def test_the_right_to_delete_is_known_before_anything_is_deleted(site: ProjectHa
     site.cluster.deny_operation("DELETE", "TOPIC", "shop.d")
     assert told(site.plan().plan) == ["User:ci needs DELETE on TOPIC shop.d."]
     assert "shop.d" in site.cluster.topics()
+
+
+@pytest.mark.parametrize("operation", ["DELETE", "ALL"])
+def test_the_right_to_delete_on_the_cluster_is_enough_with_kraft(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    """Seen on Kafka 4.3: a controller takes it for every topic; no answer tells of it."""
+    site.apply()
+    site.write(TOPICS.replace(', "shop.d"', ""))
+    site.cluster.deny_operation("DELETE", "TOPIC", "shop.d")
+    mode = "KRaft"
+    versions = {"KRaft": NodeVersions({"DescribeQuorum": (0, 2)}), "ZooKeeper": NodeVersions({})}
+    monkeypatch.setattr(site.cluster, "versions", lambda: versions[mode])
+    held = ("CLUSTER", "kafka-cluster", "LITERAL", "User:ci", "*", operation)
+    site.cluster.create_acls([AclBinding(*held, "ALLOW")])
+    assert told(site.plan().plan) == []
+    site.cluster.create_acls([AclBinding(*held, "DENY")])
+    assert told(site.plan().plan) == ["User:ci needs DELETE on TOPIC shop.d."]
+    site.cluster.delete_acls([AclBinding(*held, "DENY")])
+    mode = "ZooKeeper"
+    assert told(site.plan().plan) == ["User:ci needs DELETE on TOPIC shop.d."], "ZooKeeper"
 
 
 def test_each_step_of_a_change_needs_a_right_of_its_own(site: ProjectHarness) -> None:
