@@ -98,19 +98,21 @@ class OpenProject:
 
 
 @contextmanager
-def open_project(
+def open_project(  # noqa: PLR0913 - what callers differ in
     project: Project,
     ports: Ports,
     also: frozenset[str] = frozenset(),
     *,
     defers: bool = False,
+    is_destroy: bool = False,
     check: Callable[[Configuration], None] | None = None,
     locks: bool = True,
 ) -> Iterator[OpenProject]:
     """Load, lock, read the state and connect: checks without network come first.
 
     `also` are keys of connections that are opened if declared, even where nothing uses them. With
-    `defers` data sources that depend on resources are left for later. `check` is one more check
+    `defers` data sources that depend on resources are left for later. Where all `is_destroy` and
+    nothing is owned, none are read, as in Terraform. `check` is one more check
     before anything is connected. Unless it `locks`, an apply may run meanwhile: that is the
     caller's to find out, and to tell.
 
@@ -122,7 +124,10 @@ def open_project(
 
     """
     ports.progress.stage("Reading configuration")
-    configuration = load_with_data(project, ports, defers=defers, check=check)
+    if is_destroy and _owns_nothing(project):
+        configuration = load_checked(project)
+    else:
+        configuration = load_with_data(project, ports, defers=defers, check=check)
     with lock_state(project, ports if locks else replace(ports, holder=None)):
         state = read_or_create_state(project)
         journal = project.store.read_journal()  # after the state, of whose writing it tells
@@ -147,6 +152,11 @@ def open_project(
             yield OpenProject(
                 configuration, followed, clusters, journal, later, others, connection_names=names
             )
+
+
+def _owns_nothing(project: Project) -> bool:
+    state = read_stored_state(project)
+    return (state is None or not state.owned) and not project.store.has_journal()
 
 
 def load_with_data(

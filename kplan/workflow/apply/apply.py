@@ -363,7 +363,7 @@ def apply(
 
     """
     check_state_is_kept(project, ports)
-    with open_project(project, ports, defers=True) as found:
+    with open_project(project, ports, defers=True, is_destroy=options.is_destroy) as found:
         check_plan_is_saved(found.configuration, is_destroy=options.is_destroy)
         made = plan_open_project(found, replace(options, is_for_apply=True), ports)
         if not made.plan.is_applyable:

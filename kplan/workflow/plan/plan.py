@@ -127,7 +127,7 @@ _RESUME = "To finish it: kplan apply -resume"
 
 def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResult:
     """Compare configuration, state and cluster; changes nothing anywhere."""
-    with open_project(project, ports, defers=True) as found:
+    with open_project(project, ports, defers=True, is_destroy=options.is_destroy) as found:
         if found.journal is not None:
             way = "To record it: kplan apply" if found.journal.is_finished else _RESUME
             ports.progress.note(way)

@@ -172,6 +172,13 @@ def test_a_topic_that_is_not_there_is_told_with_the_way_out(site: ProjectHarness
     assert told[0][2] == "Create it first; or declare it as a resource, and refer to that."
 
 
+def test_a_destroy_where_nothing_is_owned_reads_no_data(site: ProjectHarness) -> None:
+    """As in Terraform: what a data block names may be gone already."""
+    site.write('data "kafka_topic" "t" {\n  name = "nosuch"\n}\n')
+    assert site.plan(is_destroy=True).plan.changes == ()
+    assert site.apply(is_destroy=True).outcomes == ()
+
+
 def test_a_connection_cannot_depend_on_what_is_read_over_one(site: ProjectHarness) -> None:
     text = """
     data "kafka_topic" "t" { name = "orders" }
