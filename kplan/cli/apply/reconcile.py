@@ -179,7 +179,7 @@ class ReconcileService:
         )
         self.health.is_ready = True
         has_error = bool(failed or found.problems or found.plan.unread)
-        self._count("failed" if has_error else "led")
+        self._count("failed" if has_error else "led", is_leader=True)
         said = missing_state_text(found.plan)
         lines = [
             f"Left for kplan apply: {each.address} ({each.action.value}, {each.risk.value})"
@@ -199,9 +199,9 @@ class ReconcileService:
             return ExitCode.ERROR
         return ExitCode.CHANGES if found.left else ExitCode.DONE
 
-    def _count(self, result: str) -> None:
+    def _count(self, result: str, *, is_leader: bool = False) -> None:
         rounds = {**self._counts.rounds, result: self._counts.rounds.get(result, 0) + 1}
-        self._counts = replace(self._counts, rounds=rounds, last=result)
+        self._counts = replace(self._counts, rounds=rounds, is_leader=is_leader)
         self.health.metrics = gauges_text(reconcile_gauges(self._counts, timestamp()))
 
     def _is_new(self, shown: object) -> bool:

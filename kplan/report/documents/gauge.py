@@ -147,11 +147,11 @@ def _drift_type(change: Change) -> str:
 class ReconcileCounts:
     """What a service has done so far: rounds by result (led, standby, failed), and changes.
 
-    `left` are those of the last round that it led, `last` is the result of the last round.
+    `left` are those of the last round that it led; `is_leader` says that it led the last round.
     """
 
     rounds: Mapping[str, int] = field(default_factory=dict)
-    last: str = ""
+    is_leader: bool = False
     applied: int = 0
     failed: int = 0
     left: int = 0
@@ -184,7 +184,7 @@ def reconcile_gauges(counts: ReconcileCounts, at: str) -> tuple[Gauge, ...]:
         Gauge(
             "kplan_reconcile_leader",
             "Whether this instance led the last round.",
-            counts.last != "standby",
+            counts.is_leader,
             {},
         ),
         Gauge("kplan_reconcile_timestamp_seconds", "When the last round ended.", ended, {}),

@@ -10,6 +10,8 @@ from threading import Timer
 
 import pytest
 
+from kplan.cli.apply.health_server import ServiceHealth
+from kplan.cli.run import run
 from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import current_holder
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
@@ -94,3 +96,15 @@ def test_a_round_without_a_state_says_that_it_adopts_and_what_may_be_lost(
     assert "No state found: kplan owns nothing here and will delete nothing." in said
     assert "3 declared objects on the cluster will be adopted." in said
     assert not desk.run_failing("reconcile", "-once", code=0), "it has a state again"
+
+
+@pytest.mark.parametrize(("content", "leads"), [("", 1), ('\nresource "kafka_topic" {}\n', 0)])
+def test_an_instance_whose_round_failed_did_not_lead_it(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, content: str, leads: int
+) -> None:
+    health = ServiceHealth()
+    monkeypatch.setattr("kplan.cli.apply.reconcile.ServiceHealth", lambda: health)
+    desk.write((desk.folder / "main.tf").read_text() + content)
+    with terminated_after(0.7):
+        assert run(("reconcile",), {}) == 0
+    assert f"kplan_reconcile_leader {leads}\n" in health.metrics
