@@ -71,7 +71,9 @@ def read_folder(
         names = [each.name for each in configuration_files(folder)]
     except OSError as failure:
         detail = f"The folder {folder} cannot be read: {failure.strerror}."
-        return FolderFiles(diagnostics=(error("KP118", None, detail),), is_incomplete=True)
+        hint = "" if prefix else "Run kplan as a user who may list it, or use -chdir=DIR."
+        problem = error("KP118", None, detail, hint=hint)
+        return FolderFiles(diagnostics=(problem,), is_incomplete=True)
     if not names:
         detail = f"The folder {folder} has no *.tf, *.hcl or *.tf.json file."
         hint = (

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -389,7 +390,7 @@ def _automatic_files(folder: Path) -> Iterator[tuple[Path, str]]:
     for name in ("terraform.tfvars", "terraform.tfvars.json"):
         if (folder / name).is_file():
             yield folder / name, name
-    if folder.is_dir():
+    with suppress(OSError):  # a folder that cannot be listed: told when its files are read
         found = sorted(
             each
             for each in folder.iterdir()

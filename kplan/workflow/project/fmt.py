@@ -102,7 +102,11 @@ def _files_of_target(target: Path, is_recursive: bool) -> list[Path]:  # noqa: F
 
 
 def _files_in_folder(folder: Path, is_recursive: bool) -> Iterator[Path]:  # noqa: FBT001
-    for path in sorted(folder.iterdir()):
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as failure:
+        raise UsageError(f"The folder {folder} cannot be read: {failure.strerror}.") from None
+    for path in paths:
         if path.name.startswith((".", "#")) or path.name.endswith("~"):
             continue
         if path.is_dir():

@@ -57,7 +57,7 @@ def open_suite(
     Raises:
         ConfigError: the configuration or a test file has mistakes in its text, or only Terraform
             would run the test files there are.
-        UsageError: a filter fits nothing.
+        UsageError: a filter fits nothing, or a folder cannot be listed.
 
     """
     root = open_folder(project.folder, project.inputs, KINDS)
@@ -88,7 +88,12 @@ def _find_test_files(
     for prefix in ("", f"{directory}/"):
         place = folder / prefix
         if place.is_dir():
-            for path in sorted(place.iterdir()):
+            try:
+                paths = sorted(place.iterdir())
+            except OSError as failure:
+                text = f"The folder {place} cannot be read: {failure.strerror}."
+                raise UsageError(text) from None
+            for path in paths:
                 if path.name.endswith(suffixes) and path.is_file():
                     yield f"{prefix}{path.name}", path
 

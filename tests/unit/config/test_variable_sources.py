@@ -1,5 +1,7 @@
 """Values of variables: where they come from, and which of them wins."""
 
+import errno
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -134,6 +136,21 @@ def test_a_variables_file_that_cannot_be_looked_at_is_an_error_beside_the_others
     inputs = Inputs((Path("a" * 300 + ".tfvars"), tmp_path / "nope.tfvars"))
     found = load_files(tmp_path, {"main.tf": ONE}, inputs)
     assert [each.code for each in found.diagnostics] == ["KP118", "KP118", "KP170"]
+
+
+def test_a_folder_that_cannot_be_listed_is_told_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It exists, so the automatic variables files are looked for first."""
+
+    def refuse(folder: Path) -> Iterator[Path]:
+        raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    (told,) = load_files(tmp_path, {"main.tf": ONE}).diagnostics
+    assert told.code == "KP118"
+    assert told.detail == f"The folder {tmp_path} cannot be read: Permission denied."
+    assert "-chdir=DIR" in told.hint
 
 
 def test_broken_json_is_told_with_line_and_column(tmp_path: Path) -> None:
