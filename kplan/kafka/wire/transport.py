@@ -111,7 +111,7 @@ def open_socket(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
             raise
         else:
             return stream
-    raise UnreachableError(refused, hint="Check host and port, and that the broker runs.")
+    raise UnreachableError(refused, hint="Check host and port, and that the node runs.")
 
 
 def _connect_failure(endpoint: Endpoint, failure: OSError | RequestTimeout) -> str:

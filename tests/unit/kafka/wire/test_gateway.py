@@ -251,7 +251,7 @@ def test_when_nobody_answers_every_failure_is_told() -> None:
     with pytest.raises(UnreachableError) as caught:
         preflight(settings_for(*endpoints))
     assert [str(each) in caught.value.detail for each in endpoints] == [True, True]
-    assert caught.value.hint == "Check host and port, and that the broker runs."
+    assert caught.value.hint == "Check host and port, and that the node runs."
 
 
 def test_a_broker_is_asked_at_its_own_address() -> None:
