@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from kplan.cluster.errors import Handling, handling
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigEntry, ConfigSource, TopicDescription
 from kplan.cluster.topic import is_own
@@ -64,7 +65,7 @@ def read_topics(cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         if not isinstance(config, Refusal):
             objects[Identity(name)] = LiveObject(_live(described, config), described.topic_id)
         elif config.error != "UNKNOWN_TOPIC_OR_PARTITION":  # else deleted since the listing
-            hidden[Identity(name)] = config
+            hidden[Identity(name)] = _hidden_configs(name, config)
     unsettled = [
         (name, number)
         for name in known
@@ -97,7 +98,7 @@ def read_missing_configs(cluster: Cluster, reading: KindSnapshot) -> KindSnapsho
             value = replace(live.value, config=_overrides(config))  # type: ignore[type-var] # a Topic
             objects[name] = replace(live, value=value)
         elif config.error != "UNKNOWN_TOPIC_OR_PARTITION":
-            hidden[name] = config
+            hidden[name] = _hidden_configs(name, config)
     return KindSnapshot(objects, hidden)
 
 
@@ -119,3 +120,14 @@ def _overrides(config: Mapping[str, ConfigEntry]) -> dict[str, str]:
         for key, entry in sorted(config.items())
         if entry.source is ConfigSource.TOPIC and entry.value is not None
     }
+
+
+def _hidden_configs(name: str, refused: Refusal) -> Refusal:
+    """Say that the topic exists, and which right is missing, where only its configs are hidden."""
+    if handling(refused) is not Handling.DENIED:
+        return refused
+    return replace(
+        refused,
+        message=f"The cluster shows topic {name}, but not its configs. {refused.message}".rstrip(),
+        hint="Grant DESCRIBE_CONFIGS on it to the principal kplan runs as.",
+    )

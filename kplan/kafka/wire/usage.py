@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from kplan.cluster.authorization import missing_operation_message
+from kplan.cluster.errors import Handling, handling
 from kplan.cluster.threads import DaemonThreads
 from kplan.cluster.usage import EARLIEST, LATEST, GroupUse, PartitionUse, TopicPartition, TopicUse
 from kplan.kafka.settings.connection import Endpoint
@@ -179,7 +180,7 @@ def read_offsets(
     for topic in answer.topics:
         for each in topic.partitions:
             key = (topic.name, each.partition_index)
-            text = f"{what}: {broker_refusal(each.error_code, None)}" if each.error_code else ""
+            text = _refusal_text(what, each.error_code, "DESCRIBE on the topic")
             if each.error_code in _NOT_LEADER_CODES:
                 moved[key] = text
             elif text:
@@ -205,7 +206,8 @@ def _read_sizes(
                     usage_readings.sizes[topic.name, each.partition_index] = each.partition_size
     for code in sorted(codes - {0}):
         for name in led_:
-            usage_readings.problems[name].add(f"sizes: {broker_refusal(code, None)}")
+            text = _refusal_text("sizes", code, "DESCRIBE on the cluster")
+            usage_readings.problems[name].add(text)
 
 
 def _read_producers(
@@ -219,13 +221,21 @@ def _read_producers(
     for topic in answer.topics:
         for each in topic.partitions:
             key = (topic.name, each.partition_index)
-            text = f"producers: {broker_refusal(each.error_code, None)}" if each.error_code else ""
+            text = _refusal_text("producers", each.error_code, "READ on the topic")
             if each.error_code in _NOT_LEADER_CODES:
                 usage_readings.moved[key].add(text)
             elif text:
                 usage_readings.problems[topic.name].add(text)
             else:
                 usage_readings.producers[key] = len(each.active_producers)
+
+
+def _refusal_text(what: str, code: int, right: str) -> str:
+    """Say what was refused, and the right that it takes; "" without an error."""
+    refused = broker_refusal(code, None) if code else None
+    if refused is not None and handling(refused) is Handling.DENIED:
+        return f"{what}: {refused.error} without {right}"
+    return "" if refused is None else f"{what}: {refused}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """What the wire driver asks, and what it makes of the answers."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -18,10 +20,12 @@ from kplan.cluster.request import (
     TopicPreview,
     TopicRef,
 )
-from kplan.kafka.settings.connection import Timeouts, seconds
+from kplan.cluster.usage import EARLIEST, TopicPartition
+from kplan.kafka.settings.connection import Endpoint, Timeouts, seconds
 from kplan.kafka.wire import messages, topic_config
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.usage import read_offsets
 from kplan.model.errors import ClusterError, Refusal, UnreadableError
 from kplan.model.state import Broker
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
@@ -525,3 +529,16 @@ def test_a_principal_without_a_type_is_not_sent() -> None:
         found = cluster.create_acls([READ, untyped])
     assert found[READ] is None
     assert refusal_of(found[untyped])[0] == "INVALID_REQUEST"
+
+
+def test_offsets_that_a_broker_refuses_are_told_with_the_missing_right() -> None:
+    """A lack of "the right" alone leads nobody to the ACL that is needed."""
+    partition = SimpleNamespace(partition_index=0, error_code=29)
+    answer = SimpleNamespace(topics=[SimpleNamespace(name="t", partitions=[partition])])
+    gateway = SimpleNamespace(ask=lambda *_, **__: answer)
+    problems: dict[str, set[str]] = defaultdict(set)
+    found: dict[TopicPartition, int] = {}
+    asked = (EARLIEST, found, "first offsets")
+    read_offsets(gateway, Endpoint("b", 1), {"t": [0]}, asked, problems)  # type: ignore[arg-type]
+    told = "first offsets: TOPIC_AUTHORIZATION_FAILED without DESCRIBE on the topic"
+    assert problems == {"t": {told}}
