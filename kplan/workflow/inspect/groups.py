@@ -11,11 +11,17 @@ from kplan.model.table import Cell, Figures, FigureTable
 UNREAD = "unread"
 """The finding that something could not be read, so that what is reported is not all there is."""
 
+_PARTIAL = (
+    "Brokers list all groups to a principal with DESCRIBE on the cluster only; without it, "
+    "the groups that it may not describe are left out."
+)
+
 
 def list_groups(cluster: Cluster, match: str = "*") -> Figures:
     """List the groups whose names fit a pattern, with `*` and `?`.
 
-    Brokers that could not be asked are named, and the groups of the others are reported.
+    Brokers that could not be asked are named, and the groups of the others are reported. A note
+    says that groups may be hidden from this principal.
 
     Raises:
         ClusterError: the cluster does not answer, or no broker lists its groups.
@@ -29,12 +35,13 @@ def list_groups(cluster: Cluster, match: str = "*") -> Figures:
     )
     if notes and len(notes) == len(found):
         raise ClusterError("No broker lists its groups. " + " ".join(notes))
+    is_partial = "DESCRIBE" not in (cluster.rights(()).cluster or frozenset())
     rows = sorted(_group_row(number, each) for number, each in _matching_groups(found, match))
     columns = ("group", "type", "protocol", "state", "coordinator")
     return Figures(
         "Groups",
         (FigureTable("groups", columns, tuple(rows)),),
-        notes=notes,
+        notes=(*notes, _PARTIAL) if is_partial else notes,
         findings=frozenset({UNREAD} if notes else ()),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kplan.cluster.request import AclBinding, NewTopic
+from kplan.cluster.request import AclBinding, AuthorizedOperations, NewTopic
 from kplan.cluster.usage import GroupDescription, GroupMember, PartitionUse, TopicUse
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
@@ -267,6 +267,17 @@ def test_groups_are_listed_with_type_state_and_coordinator(desk: MemoryCommand) 
     assert second["group"] == "connect"
     (only,) = tables(desk, "groups", "list", "-match=con*")["groups"]
     assert only["protocol"] == "connect"
+
+
+def test_groups_that_may_be_hidden_are_noted(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brokers leave out what the principal may not describe, without a word."""
+    assert "DESCRIBE" not in desk.run("groups", "list")
+    held = AuthorizedOperations(frozenset({"CREATE"}))
+    monkeypatch.setattr(desk.cluster, "rights", lambda _: held)
+    told = " ".join(desk.run("groups", "list").split())
+    assert "without it, the groups that it may not describe are left out" in told
 
 
 def test_a_broker_that_does_not_list_its_groups_is_named_and_the_others_are_told(
