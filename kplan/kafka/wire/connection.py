@@ -65,10 +65,16 @@ class Connection:
             raise UnsupportedError(
                 f"kplan needs {api.name} in a version of {api.oldest} to {api.newest}; "
                 f"{self.endpoint} {offered}.",
-                hint=f"{first_release(api.name)} kplan works with Kafka 2.8 and later; see: kplan "
-                "cluster versions",
+                hint=self._version_hint(api),
             )
         return agreed
+
+    def _version_hint(self, api: Api) -> str:
+        if len(self.versions) > 1 and messages.METADATA.key not in self.versions:
+            return "The node is a controller: connect to brokers with bootstrap_servers."
+        release = first_release(api.name)
+        known = "kplan works with Kafka 2.8 and later; see: kplan cluster versions"
+        return f"{release} {known}".lstrip()
 
     def ask(self, api: Api, request: Message, deadline: Deadline) -> Message:
         """Ask and read the answer.

@@ -260,6 +260,15 @@ def test_what_is_not_served_is_told_with_what_is() -> None:
         assert found["alter_quotas"].api == "AlterClientQuotas"
 
 
+def test_a_request_for_brokers_is_refused_with_where_to_connect() -> None:
+    """It is no question of the version of Kafka."""
+    with controllers(1) as (_, cluster):
+        with pytest.raises(UnsupportedError, match="lacks it") as caught:
+            cluster.groups()
+        told = "The node is a controller: connect to brokers with bootstrap_servers."
+        assert caught.value.hint == told
+
+
 def test_the_tables_name_every_method_of_the_port_with_what_or_why() -> None:
     """K919-12: what controllers serve, and what takes a broker."""
     methods = {name for name in vars(Cluster) if not name.startswith("_")}
