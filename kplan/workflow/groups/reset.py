@@ -163,6 +163,8 @@ def _select_partitions(
         if not isinstance(topic, TopicDescription):
             why = str(topic or "no answer").rstrip(".")
             hint = "Run kplan topics list for the visible topics."
+            if wanted.target.type is TargetType.FILE:
+                hint += " To leave it out, name the other topics of the file with -topic=TOPIC."
             problems.append(problem("KP542", f"Topic {name} cannot be read: {why}.", hint))
             continue
         existing = range(len(topic.assignment))

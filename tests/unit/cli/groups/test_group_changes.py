@@ -295,6 +295,16 @@ def test_the_undo_commands_work_whatever_groups_are_called(desk: MemoryCommand) 
     assert all(offsets(desk, name) == {("orders", 0): 40} for name in ODD_NAMES)
 
 
+def test_offsets_of_a_topic_that_is_gone_do_not_keep_the_others_from_being_restored(
+    desk: MemoryCommand,
+) -> None:
+    Path("u.csv").write_text("gone,0,5\norders,0,20\n")
+    words = ("groups", "reset", "billing", "-to=u.csv", "-auto-approve")
+    assert "name the other topics of the file with -topic=TOPIC" in desk.run_failing(*words)
+    desk.run(*words, "-topic=orders")
+    assert offsets(desk) == {("orders", 0): 20}
+
+
 def test_the_undo_command_leads_to_the_same_cluster(desk: MemoryCommand) -> None:
     """Without its options it would commit to the cluster of the default provider block."""
     desk.write('variable "where" {}\nprovider "kafka" {\n  alias = "east"\n'
