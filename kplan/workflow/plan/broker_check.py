@@ -1,5 +1,6 @@
 """Checks of a plan before it is sent: permissions, and the dry run of the brokers."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -93,12 +94,13 @@ def missing_right_diagnostics(
             else f"{sort} {_format_names(sort, [each.identity for each in changes])}"
         )
         first = changes[0]
+        who = shlex.quote(principal or "User:NAME")  # that of a certificate may have spaces
         yield Diagnostic(
             "KP332",
             Severity.ERROR,
             SUMMARIES["KP332"],
             f"{principal or 'The principal of this connection'} needs {operation} on {on}.",
-            f"Grant it, as with: kafka-acls --add --allow-principal {principal or 'User:NAME'} "
+            f"Grant it, as with: kafka-acls --add --allow-principal {who} "
             f"--operation {operation} {_acl_options(sort, [each.identity for each in changes])}",
             first.address,
             first.declared_at,
@@ -163,8 +165,9 @@ def _acl_options(sort: str, names: Sequence[str]) -> str:
         return "--cluster"
     prefix = _common_prefix(names)
     if len(names) > 1 and prefix:
-        return f"--{sort.lower()} {prefix} --resource-pattern-type prefixed"
-    return " ".join(f"--{sort.lower()} {name}" for name in sorted(names)[:_MAX_NAMES])
+        return f"--{sort.lower()} {shlex.quote(prefix)} --resource-pattern-type prefixed"
+    shown = map(shlex.quote, sorted(names)[:_MAX_NAMES])
+    return " ".join(f"--{sort.lower()} {name}" for name in shown)
 
 
 Answer = Refusal | ResolvedAttributes

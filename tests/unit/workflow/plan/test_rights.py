@@ -151,6 +151,16 @@ def test_the_rights_that_settings_take_are_told(site: ProjectHarness, right: str
     assert site.apply().outcomes == ()
 
 
+def test_names_with_spaces_are_quoted_in_the_command_that_grants_a_right(tmp_path: Path) -> None:
+    """The principal of a certificate has them, as group ids may."""
+    site = ProjectHarness(tmp_path, MemoryCluster(principal="User:CN=ci,O=Acme Inc"))
+    site.write(SETTINGS["ALTER_CONFIGS on GROUP billing"].replace('"billing"', '"my app"'))
+    site.cluster.deny_operation("ALTER_CONFIGS", "GROUP")
+    (found,) = site.plan().plan.diagnostics
+    assert "--allow-principal 'User:CN=ci,O=Acme Inc' --operation" in found.hint
+    assert found.hint.endswith("--group 'my app'")
+
+
 def test_whoever_may_do_everything_hears_nothing(site: ProjectHarness) -> None:
     site.write(TOPICS + ACL)
     assert site.plan().plan.diagnostics == ()
