@@ -215,7 +215,9 @@ class ModuleNames:
         return _get_member("each", self.repetition.each, name, subject)
 
     def _count(self, name: str, subject: Spot) -> Value:
-        if self.repetition.count is None and name == "index":
+        if name == "index" and self.repetition.count is not None:  # each instance asks
+            return self.repetition.count
+        if name == "index":
             detail = '"count" is the index of an instance, and this block has no count.'
             summary = 'Reference to "count" in non-counted context'
             diagnostic = error("KP179", subject.range(), detail, summary=summary)

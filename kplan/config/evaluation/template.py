@@ -9,7 +9,7 @@ from kplan.config.evaluation.operator import key_text, sort_by_key
 from kplan.config.evaluation.scope import MAX_ITERATIONS, Evaluator, Scope
 from kplan.config.syntax import tree as ast
 from kplan.config.values.conversion import ConversionError, convert
-from kplan.config.values.number import clean_text
+from kplan.config.values.number import clean_text, number_text
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.value import STRING, Value, type_name, type_of
 from kplan.model.diagnostic import Diagnostic
@@ -32,6 +32,9 @@ def join_parts(node: ast.Template, values: list[Value], scope: Scope, evaluate: 
         if type(value) is str:
             size += len(value)
             texts.append(value)
+            continue
+        if type(value) is int:  # most that are no text are numbers
+            texts.append(number_text(value))
             continue
         bare, is_secret = unmark(value)
         marked = marked or is_secret
