@@ -131,9 +131,16 @@ def build_ports(
 
 
 def with_replay(ports: Ports, tables: str, progress: Progress, given: Inputs) -> Ports:
-    """Let plans be compared with the logged requests in the tables of a fleet."""
-    from kplan.workflow.fleet.plan_replay import replay_plan  # noqa: PLC0415 - few plans need it
+    """Let plans be compared with the logged requests in the tables of a fleet.
 
+    Raises UsageError where there are none, also for a plan that has nothing to compare.
+    """
+    from kplan.workflow.fleet.plan_replay import (  # noqa: PLC0415 - few plans need it
+        check_tables,
+        replay_plan,
+    )
+
+    check_tables(tables)
     inputs = Inputs(environ=given.environ, trust=given.trust)  # -var is of the plan
     return replace(ports, replay=partial(replay_plan, tables, progress, inputs=inputs))
 

@@ -68,6 +68,14 @@ def test_a_plan_is_told_what_it_would_have_denied(
     with pytest.raises(UsageError, match="has no cluster id-ap"):
         compare_plan(spark, store, plan, {"": ReplayBasis("id-ap", basis.acls)})
 
+    partly = compare_plan(
+        spark, store, plan, {"": basis, "ap": ReplayBasis("id-ap", basis.acls)}
+    )
+    assert partly.replay is not None
+    assert (partly.replay.denied, partly.replay.principals) == (None, (("User:a", 3),))
+    assert [each.code for each in partly.diagnostics] == ["KP370", "KP371"]
+    assert "kafka.ap: The latest run in" in partly.diagnostics[1].detail
+
 
 def test_a_cluster_with_two_names_is_heard_under_either_and_each_log_counts_once(
     spark: "SparkSession", objects: Make, tmp_path: Path

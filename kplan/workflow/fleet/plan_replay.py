@@ -22,6 +22,7 @@ from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import FleetError, UsageError
 from kplan.model.file_url import is_url, local_path
 from kplan.model.plan import Change, Plan, Replay
+from kplan.model.resource import connection_name
 from kplan.report.documents.plan import replay_text
 from kplan.workflow.fleet.fleet import (
     choose_engine,
@@ -41,6 +42,23 @@ _ACL_KIND = AclKind()
 _COMMAND = "kplan plan -replay"
 _NO_INPUTS = Inputs()
 _FOLDER_HINT = f"Name the folder of the {FLEET_FILE} that says what they are: -replay=DIR"
+_FOLDERS = {PARQUET: "runs", DELTA: DELTA, ICEBERG: ICEBERG}
+
+
+def check_tables(tables: str) -> None:
+    """Check that there are tables where a replay is to read some; elsewhere only Spark sees them.
+
+    Raises:
+        UsageError: a folder of this machine is no store, and has no fleet file.
+
+    """
+    path = local_path(tables)
+    places = [FLEET_FILE, *_FOLDERS.values()]
+    if path is not None and not any((path / each).exists() for each in places):
+        raise UsageError(
+            f"There are no tables of a fleet in {tables}.",
+            f"Name their store or the folder of its {FLEET_FILE}: -replay=TABLES",
+        )
 
 
 def replay_plan(
@@ -59,7 +77,8 @@ def replay_plan(
     Raises:
         ConfigError: the fleet file has errors.
         FleetError: there are no such tables, or Spark does not answer.
-        UsageError: the latest run has no such cluster, or it is not clear which tables are meant.
+        UsageError: the latest run has none of the clusters, or it is not clear which tables are
+            meant.
 
     """
     if not Path(tables, FLEET_FILE).is_file():
@@ -88,8 +107,7 @@ def _table_format(root: str) -> str:
 
     """
     path = local_path(root)
-    folders = {PARQUET: "runs", DELTA: DELTA, ICEBERG: ICEBERG}
-    found = [form for form, name in folders.items() if path and (path / name).is_dir()]
+    found = [form for form, name in _FOLDERS.items() if path and (path / name).is_dir()]
     if len(found) > 1:
         raise UsageError(f"{root} has tables of several formats: {', '.join(found)}.", _FOLDER_HINT)
     return next(iter(found), PARQUET)
@@ -98,9 +116,17 @@ def _table_format(root: str) -> str:
 def compare_plan(
     spark: "SparkSession", store: Store, plan: Plan, bases: Mapping[str, ReplayBasis]
 ) -> Plan:
-    """Do the same on a Spark that is open."""
+    """Do the same on a Spark that is open; a cluster is a warning where others are known."""
     clusters = _known_clusters(store)
-    placed = {key: _names(clusters, basis, store.root) for key, basis in bases.items()}
+    placed: dict[str, list[Row]] = {}
+    unknown: dict[str, UsageError] = {}
+    for key, basis in bases.items():
+        try:
+            placed[key] = _names(clusters, basis, store.root)
+        except UsageError as failure:
+            unknown[key] = failure
+    if not placed:
+        raise next(iter(unknown.values()))
     changes: dict[str, list[Change]] = {}
     rows: dict[tuple[str, str, str], Row] = {}
     for key, (first, *_) in placed.items():
@@ -114,7 +140,8 @@ def compare_plan(
         kept.append(used)
         found = replay_requests(used, objects, *acl_changes(spark, changes)).cache()
         kept.append(found)
-        return _with_replay(plan, used, found, changes)
+        made = _with_replay(plan, used, found, changes)
+    return _with_unknown(made, unknown) if unknown else made
 
 
 def _known_clusters(store: Store) -> list[Row]:
@@ -170,6 +197,23 @@ def _live_rows(known: Row, basis: ReplayBasis) -> list[Row]:
         found[ALLOW_EVERYONE] = json.dumps(basis.allow_everyone)
     acls = (object_row(known.cluster, _ACL_KIND, each) for each in basis.acls)
     return [known._replace(attributes=found), *acls]
+
+
+def _with_unknown(plan: Plan, unknown: Mapping[str, UsageError]) -> Plan:
+    """Warn of clusters that the tables lack: what the plan denies in all is not known then."""
+    warnings = (
+        Diagnostic(
+            *(UNKNOWN, Severity.WARNING, SUMMARIES[UNKNOWN]),
+            f"{connection_name(key)}: {failure.detail}",
+            failure.hint,
+        )
+        for key, failure in unknown.items()
+    )
+    return replace(
+        plan,
+        replay=plan.replay and replace(plan.replay, denied=None),
+        diagnostics=sort_diagnostics([*plan.diagnostics, *warnings]),
+    )
 
 
 def _with_replay(

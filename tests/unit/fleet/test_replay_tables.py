@@ -98,3 +98,19 @@ def test_tables_elsewhere_are_parquet_or_need_their_fleet_file(tables: Tables) -
         replay("s3a://b/fleet")
     assert "fleet.hcl" in refused.value.hint
     assert tables.opened == [("parquet", ""), ("s3a://b/fleet", "parquet")]
+
+
+def test_a_folder_without_tables_is_told_before_anything_is_planned(tmp_path: Path) -> None:
+    """A plan that changes no ACL asks for none, and would pass with any place."""
+    (tmp_path / "notes").mkdir()
+    for place in (tmp_path, tmp_path / "none", f"file://{tmp_path}/none"):
+        with pytest.raises(UsageError, match="no tables of a fleet") as refused:
+            plan_replay.check_tables(str(place))
+        assert "-replay=TABLES" in refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["runs", "delta", "iceberg", "fleet.hcl"])
+def test_a_store_and_the_folder_of_a_fleet_file_have_tables(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    plan_replay.check_tables(str(tmp_path))
+    plan_replay.check_tables("s3a://b/fleet")
