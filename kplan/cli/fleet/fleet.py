@@ -309,6 +309,6 @@ def _show_plan(
     )
     if "drift" in found.findings:  # as `kplan drift`: what is known to have changed comes first
         return ExitCode.CHANGES
-    if found.findings & {"hidden", "obstacle", "problem", "unread"}:
+    if found.findings & {"hidden", "obstacle", "problem", "stateless", "unread"}:
         return ExitCode.ERROR
     return ExitCode.CHANGES if found.findings else ExitCode.DONE

@@ -1,6 +1,7 @@
 """The inputs of a fleet command: ports, and the declarations for each cluster."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 RequestedObjects = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""
+_NO_STATE = (
+    "{}: its drift is unknown, because it has no state. If nothing was applied yet: kplan apply. If "
+    "the state is lost: kplan state rebuild."
+)
 
 
 def load_desired_names(
@@ -74,10 +79,13 @@ def load_desired(
     """Load the configuration and state of each cluster; one with errors is reported by itself.
 
     Data sources are answered from the rows of the run, so that a plan is about one moment. With
-    `lists_undeclared` objects that no one declares are findings.
+    `lists_undeclared` objects that no one declares are findings, and a note names the clusters
+    whose drift cannot be known.
     """
     take = partial(read_desired, lists_undeclared=lists_undeclared)
-    return fleet_plan_request(options, load_configurations(fleet, options, ports, objects, take))
+    found = fleet_plan_request(options, load_configurations(fleet, options, ports, objects, take))
+    lost = map(_NO_STATE.format, found.stateless if lists_undeclared else ())
+    return replace(found, notes=(*found.notes, *lost))
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,14 +288,13 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
         describe_jobs(found.spark, "plan clusters")
         everything = found.compute(plan.plan_clusters(found.objects, asked))
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
+        stateless = asked.stateless if is_drift else ()
         rows = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
         tables = {
             "findings": rows.drop("count").orderBy(*plan.FINDING_ORDER),
             "counts": plan.finding_counts(rows),
             "coverage": plan.coverage(everything),
-            "undeclared": plan.undeclared_clusters(
-                found.objects, asked.clusters, asked.stateless if is_drift else ()
-            ),
+            "undeclared": plan.undeclared_clusters(found.objects, asked.clusters, stateless),
         }
         if is_drift:
             tables["unmanaged"] = plan.undeclared_objects(everything)
@@ -305,6 +304,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
         # First, so that every cluster is planned once and not for each of the tables.
         sorts = frozenset(row["finding"] for row in rows.select("finding").distinct().collect())
         made = render_figures(title, tables, (options, found))
+        sorts |= {"stateless"} if stateless else frozenset()
         return replace(made, findings=sorts, notes=(*made.notes, *asked.notes))
 
 

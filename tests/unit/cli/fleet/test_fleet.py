@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import run
-from kplan.workflow.fleet import maintain
+from kplan.model.table import Figures
+from kplan.workflow.fleet import fleet, maintain
 
 REFUSED: Mapping[tuple[str, ...], str] = {
     ("inventory", "-master=local", "-remote=sc://x:1"): "-master cannot be combined with -remote.",
@@ -114,3 +115,15 @@ def test_maintenance_says_how_much_it_did(
     assert capfd.readouterr().out == told
     assert run(["fleet", "vacuum", "-keep-logs=720h"], {}) == 0
     assert capfd.readouterr().out == told.partition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"),
+    [(set(), 0), ({"stateless"}, 1), ({"unread"}, 1), ({"problem"}, 1), ({"drift", "unread"}, 2)],
+)
+def test_drift_that_cannot_be_determined_is_an_error(
+    findings: set[str], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Figures("Drift of the fleet", (), {}, findings=frozenset(findings))
+    monkeypatch.setattr(fleet, "plan_fleet", lambda *_, is_drift: found if is_drift else None)
+    assert run(["fleet", "drift"], {}) == code

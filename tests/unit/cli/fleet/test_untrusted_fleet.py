@@ -80,7 +80,7 @@ def options(change: Path, base: Path | None) -> FleetOptions:
     return FleetOptions(Path(), Inputs(trust=Trust(change, base)))
 
 
-def load(given: FleetOptions) -> FleetPlanRequest:
+def load(given: FleetOptions, *, is_drift: bool = False) -> FleetPlanRequest:
     ports = FleetPorts(
         lambda _: pytest.fail("no cluster is connected"),
         lambda folder, inputs: remote_state_store(folder, inputs, {}),
@@ -88,7 +88,8 @@ def load(given: FleetOptions) -> FleetPlanRequest:
         _Silence(),
         lambda: datetime.now(UTC),
     )
-    return load_desired(read_fleet(given), given, ports, cast("DataFrame", None))
+    rows = cast("DataFrame", None)
+    return load_desired(read_fleet(given), given, ports, rows, lists_undeclared=is_drift)
 
 
 def test_resources_are_those_of_the_change_and_all_else_is_of_the_checkout(
@@ -117,6 +118,12 @@ def test_the_state_is_that_of_the_checkout(change: Path, base: Path) -> None:
     (cluster,) = read_fleet(given).clusters
     assert cluster.state is None or cluster.state.is_relative_to(base)
     assert load(given).stateless == ("eu",)
+    told = [
+        [each for each in load(given, is_drift=is_drift).notes if "no state" in each]
+        for is_drift in (False, True)
+    ]
+    assert [len(each) for each in told] == [0, 1]
+    assert told[1][0].startswith("eu: its drift is unknown, because it has no state.")
 
 
 @pytest.mark.parametrize(
