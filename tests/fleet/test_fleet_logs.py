@@ -299,6 +299,7 @@ def test_logs_with_a_colon_in_their_name_are_read_and_hidden_ones_are_named(
 ) -> None:
     for name in ("a.log", "a.log.2026-11-01T08:00", "b.txt", "_a.log", "_b.out", ".c.out"):
         (tmp_path / name).write_text(line(name))
+    (tmp_path / "empty").mkdir()
     store = Store(spark, str(tmp_path / "tables"))
 
     def answer(*patterns: str) -> tuple[list[str], list[str]]:
@@ -308,8 +309,9 @@ def test_logs_with_a_colon_in_their_name_are_read_and_hidden_ones_are_named(
 
     assert answer("a.log*", "*.txt") == (["a.log", "a.log.2026-11-01T08:00", "b.txt"], [])
     assert answer("a.log.*:00") == (["a.log.2026-11-01T08:00"], [])
-    for patterns in (("*.out",), ("_a.log",), (".c.out", "b.txt"), ("none:*",)):
+    for patterns in (("*.out",), ("_a.log",), (".c.out", "b.txt"), ("none:*",), ("empty",)):
         found, (told,) = answer(*patterns)
+        assert "leaves out empty folders, and files whose names begin with a point" in told
         assert told.startswith(f"Cluster eu: there is no log {tmp_path}/{patterns[0]}: ")
         assert found == [*patterns[1:]]
     assert ingest(store, tmp_path / "a.log*") == []

@@ -132,6 +132,6 @@ def _input_files(spark: "SparkSession", patterns: Sequence[str]) -> list[str]:
 
 def _hidden_error(cluster: str, pattern: str) -> FleetError:
     return FleetError(
-        f"Cluster {cluster}: there is no log {pattern}: Spark leaves out files whose names begin "
-        "with a point or an underscore."
+        f"Cluster {cluster}: there is no log {pattern}: Spark leaves out empty folders, and "
+        "files whose names begin with a point or an underscore."
     )
