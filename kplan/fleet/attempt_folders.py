@@ -6,6 +6,7 @@ Connect has no Java to ask: it works on folders of its own machine.
 
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -68,8 +69,9 @@ class _LocalFolders:
             return time.time()
 
     def remove(self, name: str) -> None:
-        if (folder := self._root / name).exists():
-            shutil.rmtree(folder)
+        while (folder := self._root / name).exists():
+            with suppress(FileNotFoundError):  # another command is removing it, too
+                shutil.rmtree(folder)
 
 
 class _HadoopFolders:

@@ -1,5 +1,6 @@
 """The folders of a store, as a client of Spark Connect sees them, which has no Java to ask."""
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -28,6 +29,29 @@ def test_folders_of_this_machine_are_listed_and_removed(tmp_path: Path, form: st
     folders.remove("logs/attempt=a")
     folders.remove("requests/attempt=a")
     assert folders.names("logs") == ["attempt=b"]
+
+
+def test_a_folder_that_another_command_is_removing_is_removed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, remove = tmp_path / "requests" / "attempt=a", shutil.rmtree
+    folder.mkdir(parents=True)
+    for each in range(3):
+        (folder / f"part-{each}").touch()
+    asked: list[Path] = []
+
+    def remove_with_another(path: Path) -> None:
+        asked.append(path)
+        if len(asked) == 1:
+            (folder / "part-0").unlink()
+            raise FileNotFoundError(folder / "part-0")  # as rmtree, which lists a folder first
+        remove(path)
+        if len(asked) == 2:
+            raise FileNotFoundError(folder)
+
+    monkeypatch.setattr(shutil, "rmtree", remove_with_another)
+    open_folders(SPARK, str(tmp_path)).remove("requests/attempt=a")
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("root", ["s3a://bucket/fleet", "hdfs:/fleet", "/not/here"])
