@@ -6,7 +6,6 @@ Connect has no Java to ask: it works on folders of its own machine.
 
 import shutil
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,7 +35,7 @@ class Folders(Protocol):
         ...
 
     def remove(self, name: str) -> None:
-        """Remove a folder with all that is in it, if it is there."""
+        """Remove a folder with all that is in it, if it is there; raises FleetError."""
         ...
 
 
@@ -70,8 +69,12 @@ class _LocalFolders:
 
     def remove(self, name: str) -> None:
         while (folder := self._root / name).exists():
-            with suppress(FileNotFoundError):  # another command is removing it, too
+            try:
                 shutil.rmtree(folder)
+            except FileNotFoundError:
+                continue  # another command is removing it, too
+            except OSError as failure:
+                raise _removal_error(folder, failure.strerror or str(failure)) from failure
 
 
 class _HadoopFolders:
@@ -103,7 +106,16 @@ class _HadoopFolders:
         return float(max(found or [own.getModificationTime()])) / 1_000
 
     def remove(self, name: str) -> None:
-        self._system.delete(self._path(name), _WITH_ALL)
+        """Ask whether it is gone, too: Hadoop raises nothing where a folder of a disk stays."""
+        place = self._path(name)
+        if not self._system.delete(place, _WITH_ALL) and self._system.exists(place):
+            raise _removal_error(place, "the user that Spark runs as may not, or it is read-only")
 
     def _path(self, name: str) -> Any:  # noqa: ANN401 - of Java
         return self._jvm.org.apache.hadoop.fs.Path(f"{self._root}/{name}")
+
+
+def _removal_error(place: object, why: str) -> FleetError:
+    return FleetError(
+        f"{place} could not be removed: {why}.", "Nothing that counts is lost: run it again."
+    )

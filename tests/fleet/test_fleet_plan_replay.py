@@ -68,9 +68,7 @@ def test_a_plan_is_told_what_it_would_have_denied(
     with pytest.raises(UsageError, match="has no cluster id-ap"):
         compare_plan(spark, store, plan, {"": ReplayBasis("id-ap", basis.acls)})
 
-    partly = compare_plan(
-        spark, store, plan, {"": basis, "ap": ReplayBasis("id-ap", basis.acls)}
-    )
+    partly = compare_plan(spark, store, plan, {"": basis, "ap": ReplayBasis("id-ap", basis.acls)})
     assert partly.replay is not None
     assert (partly.replay.denied, partly.replay.principals) == (None, (("User:a", 3),))
     assert [each.code for each in partly.diagnostics] == ["KP370", "KP371"]

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 RequestedObjects = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""
 _NO_STATE = (
-    "{}: its drift is unknown, because it has no state. If nothing was applied yet: kplan apply. If "
-    "the state is lost: kplan state rebuild."
+    "{}: its drift is unknown, because it has no state. If nothing was applied yet: kplan apply. "
+    "If the state is lost: kplan state rebuild."
 )
 
 

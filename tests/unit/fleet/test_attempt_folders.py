@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -52,6 +53,32 @@ def test_a_folder_that_another_command_is_removing_is_removed_all_the_same(
     monkeypatch.setattr(shutil, "rmtree", remove_with_another)
     open_folders(SPARK, str(tmp_path)).remove("requests/attempt=a")
     assert not folder.exists()
+
+
+def refuse(*_: object) -> None:
+    raise PermissionError(13, "Permission denied")
+
+
+def disk(*, is_there: bool) -> "SparkSession":
+    """Return a Spark with Hadoop's file system of a disk on which nothing goes."""
+    spark = MagicMock()
+    path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path
+    path.side_effect = lambda text: MagicMock(__str__=lambda _: text, getFileSystem=lambda _: path)
+    path.delete.return_value, path.exists.return_value = False, is_there
+    return cast("SparkSession", spark)
+
+
+def test_a_folder_that_stays_is_told_and_not_counted_as_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a store that is read-only, or another user's, `vacuum` said that runs were deleted."""
+    (tmp_path / "runs").mkdir()
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    for spark, why in ((SPARK, "Permission denied"), (disk(is_there=True), "read-only")):
+        folders = open_folders(spark, str(tmp_path))
+        with pytest.raises(FleetError, match=rf"{tmp_path}/runs could not be removed: .*{why}"):
+            folders.remove("runs")
+    open_folders(disk(is_there=False), str(tmp_path)).remove("runs")
 
 
 @pytest.mark.parametrize("root", ["s3a://bucket/fleet", "hdfs:/fleet", "/not/here"])
