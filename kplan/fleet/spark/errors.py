@@ -41,6 +41,12 @@ _FILE_SYSTEM_HINT = (
     "Hadoop: name it in spark.jars.packages (-conf, or conf in fleet.hcl), and for a Spark that "
     "runs already as that is started. See kplan help fleet-platforms."
 )
+_NO_PROGRAM = re.compile(r'Cannot run program "([^"]+)".*?error[:=] ?\d+[, (]+([^\n)]+)')
+"""What Java says, differently since 25, of a Python that is not there or may not be run."""
+_PROGRAM_HINT = (
+    "It is the Python of Spark's executors, by default that of kplan. Name one that the user they "
+    "run as may start: -conf=spark.pyspark.python=PATH"
+)
 _SERVER_ENDED = "The Spark server of kplan fleet spark start ended before it had answered."
 _SERVER_HINT = (
     "Run the command again: without a server it starts a Spark of its own. If Java had too little "
@@ -143,6 +149,8 @@ def _known_fault(text: str) -> tuple[str, str] | None:
     if found := _NO_FILE_SYSTEM.search(text):
         what = f"class {found[1]}" if found[1] else f"file system for {found[2]}://"
         return f"Spark has no {what}.", _FILE_SYSTEM_HINT
+    if found := _NO_PROGRAM.search(text):
+        return f"Spark cannot run {found[1]}: {found[2]}.", _PROGRAM_HINT
     return None
 
 

@@ -104,6 +104,27 @@ def test_a_file_system_without_its_jar_is_told_with_the_way_out(told: str, said:
     assert "hadoop-aws" in failed.value.hint
 
 
+@pytest.mark.parametrize(
+    "told", ["error=13, Permission denied", "Exec failed, error: 13 (Permission denied)"]
+)
+def test_a_python_that_cannot_be_run_is_named_with_the_way_out(told: str) -> None:
+    """The last cause has only the error, without the program."""
+    text = (
+        "Job aborted due to stage failure: Lost task 0.0 in stage 0.0: java.io.IOException: "
+        f'Cannot run program "/opt/my env/python3": {told}\n\tat java.base/x\n'
+        "Caused by: java.io.IOException: error=13, Permission denied\n"
+    )
+    said = "Spark cannot run /opt/my env/python3: Permission denied."
+    assert failure_reason(RuntimeError(text)).startswith(said)
+    with (
+        pytest.raises(FleetError) as failed,
+        translate_errors(cast("SparkSession", None), is_remote=True),
+    ):
+        raise PySparkException(text)
+    assert failed.value.detail == said
+    assert "-conf=spark.pyspark.python=PATH" in failed.value.hint
+
+
 def test_a_file_that_cannot_be_read_is_named() -> None:
     told = (
         "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a/x.log.gz.  "
