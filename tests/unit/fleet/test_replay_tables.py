@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from kplan.cli.run import run
 from kplan.config.inputs import Inputs, Trust
 from kplan.fleet.spark.session import SparkSettings
 from kplan.model.errors import FleetError, UsageError
@@ -107,6 +108,15 @@ def test_a_folder_without_tables_is_told_before_anything_is_planned(tmp_path: Pa
         with pytest.raises(UsageError, match="no tables of a fleet") as refused:
             plan_replay.check_tables(str(place))
         assert "-replay=TABLES" in refused.value.hint
+
+
+def test_a_plan_with_a_wrong_place_ends_before_it_asks_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "main.tf").write_text('provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n')
+    monkeypatch.chdir(tmp_path)
+    assert run(["plan", "-replay=none"], {}) == 1
+    assert "There are no tables of a fleet in none." in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["runs", "delta", "iceberg", "fleet.hcl"])
