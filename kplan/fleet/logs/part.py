@@ -138,10 +138,16 @@ def live_logs(parts: Iterable[LogPart]) -> list[Log]:
     ]
     read = _without_older_reads(_without_older_names(every, parts))
     ordered = sorted(read, key=lambda each: (each.cluster, each.file))
-    return [
+    logs = [
         _live_log(list(own), removed.get(place))
         for place, own in groupby(ordered, key=lambda each: (each.cluster, each.file))
     ]
+    lines = [p for log in logs for p in log.parts if p.is_open and has_name_of_file(p)]
+    copies = {_beginnings(p)[-1]: p for p in sorted(lines, key=_age)}  # of files not truncated yet
+    if len(copies) == len(lines):
+        return logs
+    older = {*lines} - {*copies.values()}
+    return [log._replace(parts=tuple(p for p in log.parts if p not in older)) for log in logs]
 
 
 def _without_older_names(parts: Iterable[LogPart], every: Iterable[LogPart]) -> list[LogPart]:

@@ -262,6 +262,23 @@ def test_a_request_in_an_open_last_line_counts_once_when_its_file_is_renamed_or_
     assert counts_after(ingests) == expected
 
 
+@pytest.mark.parametrize("before", ["", "[2026-11-01 10:00:00,000] INFO other 1\n", "cut off\n"])
+@pytest.mark.parametrize("copied_after", ["ingest", "line"])
+def test_a_request_in_an_open_last_line_counts_once_where_its_file_is_copied_and_not_truncated(
+    tmp_path: Path, before: str, copied_after: str
+) -> None:
+    log, ingests = tmp_path / "x.log", Ingests(tmp_path)
+    log.write_text(before + request(1).rstrip())
+    if copied_after == "ingest":
+        assert counts_after(ingests) == {"request 1": 1}
+    (tmp_path / "x.log.1").write_bytes(log.read_bytes())
+    assert counts_after(ingests) == {"request 1": 1}
+    ingests.compact()
+    assert ingests.counts()["request 1"] == 1
+    log.write_text("")
+    assert counts_after(ingests) == {"request 1": 1}
+
+
 @pytest.mark.parametrize("number", range(1, 6))
 def test_a_request_in_an_open_last_line_counts_once_when_others_begin_like_its_file(
     tmp_path: Path, number: int
