@@ -186,6 +186,8 @@ def failure_reason(failure: BaseException) -> str:
     if lacking := _MISSING_CLASS.fullmatch(reason):
         name = lacking[1].replace("/", ".")
         return f"Spark has no class {name}. A jar may be built for another version of Spark."
+    if denied := _ACCESS_DENIED.fullmatch(reason):
+        return f"{denied[1]}: Permission denied"
     if "Mkdirs failed to create" in reason:
         return _NO_FOLDER
     unread = unreadable_file(failure)
@@ -206,6 +208,7 @@ def is_failed_task(failure: BaseException) -> bool:
 
 _MISSING_CLASS = re.compile(r"(?:java\.lang\.NoClassDefFoundError: )?((?:\w+/)+[\w$]+)")
 """All that Java says of a class that a jar needs and that is not there."""
+_ACCESS_DENIED = re.compile(r"java\.nio\.file\.AccessDeniedException: (.+?)(: Permission denied)?")
 _NO_FOLDER = (
     "Spark cannot make a folder there: the user that it runs as may not, or it is read-only."
 )

@@ -231,3 +231,9 @@ def test_of_a_job_that_spark_waited_for_the_cause_is_told() -> None:
         translate_errors(cast("SparkSession", SimpleNamespace()), is_remote=True),
     ):
         raise Py4JError(text)
+
+
+@pytest.mark.parametrize("told", ["/logs/eu", "/logs/eu: Permission denied"])
+def test_what_may_not_be_read_is_told_without_the_name_of_a_class(told: str) -> None:
+    text = f"Lost task 0.0\n\tat x\nCaused by: java.nio.file.AccessDeniedException: {told}\n"
+    assert failure_reason(RuntimeError(text)) == "/logs/eu: Permission denied"
