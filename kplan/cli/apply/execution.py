@@ -16,6 +16,7 @@ from kplan.cli.environment import signature_check
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress
+from kplan.cli.query import cluster_options
 from kplan.cli.report.option import prepare_reports
 from kplan.cli.signals import SignalInterrupt, find_interrupt
 from kplan.cli.terminal import Session
@@ -130,9 +131,7 @@ class ApplyOptions:
             [
                 "kplan",
                 *(["apply", "-resume"] if is_resumable else verb),
-                *([f"-state={self.states.state}"] if self.states.state else []),
-                *(f"-var-file={each}" for each in self.inputs.var_file),
-                *(f"-var={each.partition('=')[0]}=..." for each in self.inputs.var),
+                *cluster_options("", self.inputs, self.states.state),
             ]
         )
 

@@ -215,14 +215,14 @@ class ModuleNames:
         return _get_member("each", self.repetition.each, name, subject)
 
     def _count(self, name: str, subject: Spot) -> Value:
-        if name == "index" and self.repetition.count is not None:  # each instance asks
-            return self.repetition.count
-        if name == "index":
+        if name != "index":
+            return _get_member("count", {"index": self.repetition.count}, name, subject)
+        if self.repetition.count is None:
             detail = '"count" is the index of an instance, and this block has no count.'
             summary = 'Reference to "count" in non-counted context'
             diagnostic = error("KP179", subject.range(), detail, summary=summary)
             raise EvaluationError([diagnostic], is_final=True)
-        return _get_member("count", {"index": self.repetition.count}, name, subject)
+        return self.repetition.count
 
     def _self(self, name: str, subject: Spot) -> Value:
         if self.repetition.self_attributes is None:

@@ -26,6 +26,7 @@ from kplan.workflow.access import add_first_connections
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts, StateStoreFactory
 from kplan.workflow.fleet.processes import map_in_processes
 from kplan.workflow.open_project import load_checked, read_or_create_state
+from kplan.workflow.plan.drift import NO_STATE_HINT
 from kplan.workflow.plan.plan import output_values
 from kplan.workflow.ports import Project
 from kplan.workflow.state.workspace import selected_workspace
@@ -37,10 +38,7 @@ if TYPE_CHECKING:
 
 RequestedObjects = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""
-_NO_STATE = (
-    "{}: its drift is unknown, because it has no state. If nothing was applied yet: kplan apply. "
-    "If the state is lost: kplan state rebuild."
-)
+_NO_STATE = f"{{}}: its drift is unknown, because it has no state. {NO_STATE_HINT}"
 
 
 def load_desired_names(

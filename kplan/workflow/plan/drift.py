@@ -34,6 +34,9 @@ from kplan.workflow.plan.refresh import leave_out_sent, settle_journal
 from kplan.workflow.ports import Ports, Project
 
 TOPIC = "kafka_topic"
+NO_STATE_HINT = (
+    "If nothing was applied yet: kplan apply. If the state is lost: kplan state rebuild."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +238,7 @@ def _check_has_state(project: Project, found: OpenProject) -> None:
     raise StateError(
         f"There is no state in {project.store.location}: kplan owns nothing here, and drift is "
         "found in what kplan owns.",
-        "If nothing was applied yet: kplan apply. If the state is lost: kplan state rebuild.",
+        NO_STATE_HINT,
     )
 
 

@@ -23,6 +23,16 @@ org.apache.spark.SparkException
 """
 
 
+def translated(told: str) -> FleetError:
+    """Return the error that kplan makes of what a Spark elsewhere tells."""
+    with (
+        pytest.raises(FleetError) as failed,
+        translate_errors(cast("SparkSession", None), is_remote=True),
+    ):
+        raise PySparkException(told)
+    return failed.value
+
+
 @pytest.mark.parametrize("behind", ["", BEHIND.lstrip(" "), BEHIND[17:]])
 def test_of_a_failure_in_python_its_last_line_is_told(behind: str) -> None:
     """Spark writes what comes behind it differently from version to version."""
@@ -95,13 +105,9 @@ def test_a_folder_that_cannot_be_made_is_told_in_words() -> None:
 )
 def test_a_file_system_without_its_jar_is_told_with_the_way_out(told: str, said: str) -> None:
     assert failure_reason(RuntimeError(told)).startswith(f"{said} Its jar has to be there")
-    with (
-        pytest.raises(FleetError) as failed,
-        translate_errors(cast("SparkSession", None), is_remote=True),
-    ):
-        raise PySparkException(told)
-    assert failed.value.detail == said
-    assert "hadoop-aws" in failed.value.hint
+    failure = translated(told)
+    assert failure.detail == said
+    assert "hadoop-aws" in failure.hint
 
 
 @pytest.mark.parametrize(
@@ -116,13 +122,9 @@ def test_a_python_that_cannot_be_run_is_named_with_the_way_out(told: str) -> Non
     )
     said = "Spark cannot run /opt/my env/python3: Permission denied."
     assert failure_reason(RuntimeError(text)).startswith(said)
-    with (
-        pytest.raises(FleetError) as failed,
-        translate_errors(cast("SparkSession", None), is_remote=True),
-    ):
-        raise PySparkException(text)
-    assert failed.value.detail == said
-    assert "-conf=spark.pyspark.python=PATH" in failed.value.hint
+    failure = translated(text)
+    assert failure.detail == said
+    assert "-conf=spark.pyspark.python=PATH" in failure.hint
 
 
 def test_a_file_that_cannot_be_read_is_named() -> None:
